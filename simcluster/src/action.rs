@@ -5,7 +5,7 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
 use serde_json::{Value, json};
 
-use crate::controller::deployment::sets::{HASH, REVISION};
+use crate::controller::deployment::sets::{self, HASH, REVISION};
 use crate::node;
 use crate::object::{Key, Kind, Object, Resource};
 use crate::world::{DeleteOptions, Write};
@@ -49,7 +49,7 @@ pub enum Action {
     LoseNode(String),
     /// A node comes, or comes back.
     AddNode(String),
-    /// A node takes no more pods, and those that it has are evicted.
+    /// A node takes no more pods, and those that it has are evicted, unless one of them has no controller.
     Drain(String),
     /// A node takes pods again.
     Uncordon(String),
@@ -178,11 +178,7 @@ impl Action {
                 }
             }
             Self::AddNode(name) => world.create(Object::read(Resource::Node, node_manifest(name))?).map(drop),
-            Self::Drain(node) => {
-                cordon(world, node, true)?;
-                let pods: Vec<Key> = world.store().pods_on(node).map(|pod| Key::of(&pod.metadata)).collect();
-                pods.iter().try_for_each(|pod| world.evict(pod, &usual))
-            }
+            Self::Drain(node) => drain(world, node),
             Self::Uncordon(node) => cordon(world, node, false),
         }
     }
@@ -194,6 +190,21 @@ fn cordon(world: &mut World, name: &str, is_cordoned: bool) -> Result<(), ApiErr
     let mut node = node.ok_or_else(|| ApiError::not_found(Resource::Node, name))?;
     node.spec.get_or_insert_default().unschedulable = is_cordoned.then_some(true);
     world.update(node.into_object(), Write::Spec).map(drop)
+}
+
+/// Cordons a node and evicts its pods, unless one of them would not be replaced: kubectl asks for `--force` then.
+fn drain(world: &mut World, node: &str) -> Result<(), ApiError> {
+    cordon(world, node, true)?;
+    let is_bare = |pod: &&Pod| !meta::is_finished(pod) && meta::controller(&pod.metadata).is_none();
+    let bare = world.store().pods_on(node).filter(is_bare).map(|pod| Key::of(&pod.metadata));
+    let bare: Vec<String> = bare.map(|pod| format!("{}/{}", pod.namespace, pod.name)).collect();
+    if !bare.is_empty() {
+        let pods = bare.join(", ");
+        let why = format!("cannot delete Pods that declare no controller (use --force to override): {pods}");
+        return Err(ApiError::bad_request(why));
+    }
+    let pods: Vec<Key> = world.store().pods_on(node).map(|pod| Key::of(&pod.metadata)).collect();
+    pods.iter().try_for_each(|pod| world.evict(pod, &DeleteOptions::default()))
 }
 
 fn deployment(world: &World, of: &Key) -> Result<Deployment, ApiError> {
@@ -218,7 +229,7 @@ pub fn revisions(world: &World, of: &Key) -> Vec<(i64, ReplicaSet)> {
     all
 }
 
-/// Restores the template of that revision's ReplicaSet, without the hash, as `kubectl rollout undo` does.
+/// Restores template and annotations of that revision's ReplicaSet, without the hash, as `kubectl rollout undo` does.
 fn undo(world: &mut World, of: &Key, revision: Option<i64>) -> Result<(), ApiError> {
     let deployment = deployment(world, of)?;
     if deployment.spec.as_ref().and_then(|spec| spec.paused) == Some(true) {
@@ -240,7 +251,16 @@ fn undo(world: &mut World, of: &Key, revision: Option<i64>) -> Result<(), ApiErr
     if let Some(labels) = template.metadata.as_mut().and_then(|meta| meta.labels.as_mut()) {
         labels.remove(HASH);
     }
-    edit(world, of, |deployment| deployment.spec.get_or_insert_default().template = template)
+    if deployment.spec.is_some_and(|spec| spec.template == template) {
+        return Ok(());
+    }
+    edit(world, of, |deployment| {
+        deployment.spec.get_or_insert_default().template = template;
+        let annotations = deployment.metadata.annotations.get_or_insert_default();
+        annotations.retain(|name, _| sets::is_own(name));
+        let of_set = set.metadata.annotations.clone().unwrap_or_default();
+        annotations.extend(of_set.into_iter().filter(|(name, _)| !sets::is_own(name)));
+    })
 }
 
 /// Present options: pods, revisions, nodes.

@@ -172,9 +172,12 @@ impl Recorder {
         if *at > now_millis {
             return None;
         }
-        let (_, key) = self.ends.pop_front()?;
-        self.known.retain(|_, known| *known != key);
-        Some(key)
+        self.ends.pop_front().map(|(_, key)| key)
+    }
+
+    /// Forgets an Event that is removed: the next one alike is a new one.
+    pub fn remove(&mut self, key: &Key) {
+        self.known.retain(|_, known| known != key);
     }
 
     /// Keeps an Event for another hour, because it happened again.
@@ -245,5 +248,22 @@ mod tests {
         assert_eq!(new.len(), 10);
         assert_eq!(new.last().map(String::as_str), Some("(combined from similar events): no 9"));
         assert_eq!((again, silent), (15, 15));
+    }
+
+    #[test]
+    fn an_event_that_is_kept_is_counted_on_until_it_is_removed() {
+        let mut recorder = Recorder::default();
+        let minute = |number: i64| number * 60_000;
+        let is_new = |recorder: &mut Recorder, at| {
+            matches!(recorder.record(about("no".to_owned()), minute(at)), Outcome::New(_))
+        };
+        assert!(is_new(&mut recorder, 0));
+        assert!(!is_new(&mut recorder, 50));
+        let key = recorder.ended(minute(61)).unwrap();
+        recorder.keep(key, minute(50));
+        assert!(!is_new(&mut recorder, 61));
+        let key = recorder.ended(minute(111)).unwrap();
+        recorder.remove(&key);
+        assert!(is_new(&mut recorder, 111));
     }
 }

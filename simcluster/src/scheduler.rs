@@ -1,8 +1,9 @@
 //! The scheduler: a node for each pod, by capacity, taints, node selector and node affinity; the emptiest of those that fit, spread over ReplicaSets.
+//! Nodes of the autoscaler come last, so that they become empty and are taken away.
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Node, NodeSelectorTerm, Pod, PodSpec, Toleration};
+use k8s_openapi::api::core::v1::{Node, NodeSelectorTerm, Pod, PodSpec, Taint, Toleration};
 
 use crate::agenda::Task;
 use crate::events::NewEvent;
@@ -11,6 +12,10 @@ use crate::world::Write;
 use crate::{World, meta, node, time};
 
 const COMPONENT: &str = "default-scheduler";
+/// Results of preemption on a node that would take the pod if it were empty, and on one that would not. There are no
+/// priorities here, so no pod has to go for another.
+const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
+const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 
 /// Finds a node for a pod and binds it, or says why there is none.
 pub fn schedule(world: &mut World, key: &Key) {
@@ -67,34 +72,46 @@ fn choose(world: &World, pod: &Pod) -> Result<String, String> {
     let is_sibling = |other: &&&Pod| meta::is_controlled_by(&other.metadata, owner);
     let spec = pod.spec.clone().unwrap_or_default();
     let nodes: Vec<&Node> = world.store.all::<Node>(None).collect();
-    let (mut best, mut refusals) = (None, BTreeMap::<String, u32>::new());
+    let (mut best, mut refusals, mut preemption) = (None, Vec::new(), Vec::new());
     for node in &nodes {
         let name = node.metadata.name.clone().unwrap_or_default();
         let pods = pods_on.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
         let why = refusals_of(node, &spec, pods);
         if why.is_empty() {
             let siblings = pods.iter().filter(is_sibling).count();
-            let rank = (-preference(node, &spec), siblings, pods.len(), name);
+            let is_of_pool = world.settings.pool.as_ref().is_some_and(|pool| pool.has_node(&name));
+            let rank = (is_of_pool, -preference(node, &spec), siblings, pods.len(), name);
             if best.as_ref().is_none_or(|known| rank < *known) {
                 best = Some(rank);
             }
-        }
-        for why in why {
-            *refusals.entry(why).or_default() += 1;
+        } else {
+            refusals.extend(why);
+            let would_fit_empty = refusals_of(node, &spec, &[]).is_empty();
+            let result = if would_fit_empty { NO_VICTIMS } else { NOT_HELPFUL };
+            preemption.push(result.to_owned());
         }
     }
     match best {
         Some((.., name)) => Ok(name),
         None if nodes.is_empty() => Err("no nodes available to schedule pods".to_owned()),
         None => {
-            let each: Vec<String> = refusals.iter().map(|(why, count)| format!("{count} {why}")).collect();
-            let count = nodes.len();
+            let (count, refusals, preemption) = (nodes.len(), counted(refusals), counted(preemption));
             Err(format!(
-                "0/{count} nodes are available: {}. no new claims to deallocate, preemption: 0/{count} nodes are available: {count} Preemption is not helpful for scheduling.",
-                each.join(", ")
+                "0/{count} nodes are available: {refusals}. no new claims to deallocate, preemption: 0/{count} nodes are available: {preemption}."
             ))
         }
     }
+}
+
+/// Returns the reasons with the number of nodes of each, in Kubernetes' order (`FitError`).
+fn counted(reasons: Vec<String>) -> String {
+    let mut counts = BTreeMap::<String, u32>::new();
+    for reason in reasons {
+        *counts.entry(reason).or_default() += 1;
+    }
+    let mut each: Vec<String> = counts.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+    each.sort();
+    each.join(", ")
 }
 
 /// Returns why a node with these pods does not take another one.
@@ -103,12 +120,10 @@ pub(crate) fn refusals_of(node: &Node, spec: &PodSpec, pods: &[&Pod]) -> Vec<Str
         return vec!["node(s) were unschedulable".to_owned()];
     }
     let tolerations = spec.tolerations.as_deref().unwrap_or_default();
-    let taints = node::taints(node).iter().filter(|taint| taint.effect != "PreferNoSchedule");
-    if let Some(taint) =
-        taints.into_iter().find(|taint| !tolerations.iter().any(|toleration| tolerates(toleration, taint)))
-    {
-        let value = taint.value.as_deref().unwrap_or_default();
-        return vec![format!("node(s) had untolerated taint(s) {{{}: {value}}}", taint.key)];
+    let mut taints = node::taints(node).iter().filter(|taint| taint.effect != "PreferNoSchedule");
+    let is_tolerated = |taint: &Taint| tolerations.iter().any(|toleration| tolerates(toleration, taint));
+    if !taints.all(is_tolerated) {
+        return vec!["node(s) had untolerated taint(s)".to_owned()];
     }
     if !node::is_ready(node) {
         return vec!["node(s) were not ready".to_owned()];
@@ -138,7 +153,7 @@ pub(crate) fn refusals_of(node: &Node, spec: &PodSpec, pods: &[&Pod]) -> Vec<Str
     why
 }
 
-fn tolerates(toleration: &Toleration, taint: &k8s_openapi::api::core::v1::Taint) -> bool {
+fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
     let is_any = |text: Option<&str>| text.is_none_or(str::is_empty);
     (is_any(toleration.effect.as_deref()) || toleration.effect.as_deref() == Some(&taint.effect))
         && (is_any(toleration.key.as_deref()) || toleration.key.as_deref() == Some(&taint.key))

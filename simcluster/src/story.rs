@@ -212,13 +212,15 @@ fn act(world: &mut World, of: &Key, act: Act) -> String {
         return String::new();
     }
     let Some(choice) = Choice::of(world, of) else { return String::new() };
-    let Some(action) = action(&choice, of, act) else { return String::new() };
+    let Some(action) = action(world, &choice, of, act) else { return String::new() };
     let command = action.command(world, of);
     let _ = action.perform(world, of);
     command
 }
 
-fn action(choice: &Choice, of: &Key, act: Act) -> Option<Action> {
+fn action(world: &World, choice: &Choice, of: &Key, act: Act) -> Option<Action> {
+    // The nodes of the autoscaler come and go by themselves.
+    let last_node = || world.settings.nodes.iter().rfind(|node| choice.nodes.contains(node)).cloned();
     Some(match act {
         Act::Look | Act::Prepare { .. } => return None,
         Act::Version(fate) => Action::Image(choice.next_image(fate)),
@@ -233,9 +235,9 @@ fn action(choice: &Choice, of: &Key, act: Act) -> Option<Action> {
         Act::Restart => Action::Restart,
         Act::Quota(true) => Action::Quota(choice.counted),
         Act::Quota(false) => Action::Quota(PLENTY),
-        Act::LoseNode => Action::LoseNode(choice.nodes.last()?.clone()),
+        Act::LoseNode => Action::LoseNode(last_node()?),
         Act::AddNodes => Action::AddNode(choice.lost.first()?.clone()),
-        Act::Drain => Action::Drain(choice.nodes.last()?.clone()),
+        Act::Drain => Action::Drain(last_node()?),
         Act::Uncordon => Action::Uncordon(choice.drained.first()?.clone()),
         Act::Patch(patch) => Action::Patch(patch(&of.name, &choice.next_image(""))),
         Act::MakeConfigMap => Action::MakeConfigMap(lives::CONFIG_MAP.to_owned()),
@@ -244,13 +246,13 @@ fn action(choice: &Choice, of: &Key, act: Act) -> Option<Action> {
 
 /// Brings the Deployment to where a story begins: healthy, of this size, nothing paused, every node there, the quota out of the way.
 pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready, recreate): (i32, i32, bool)) {
-    let Some(choice) = Choice::of(world, of) else {
+    if world.store().typed::<Deployment>(of).is_none()
+        && let Ok(made) = Object::read(Resource::Deployment, manifest(&of.namespace, &of.name, replicas))
+    {
         // Somebody deleted it.
-        if let Ok(made) = Object::read(Resource::Deployment, manifest(&of.namespace, &of.name, replicas)) {
-            let _ = world.create(made);
-        }
-        return;
-    };
+        let _ = world.create(made);
+    }
+    let Some(choice) = Choice::of(world, of) else { return };
     let mut before: Vec<Action> = choice.lost.iter().cloned().map(Action::AddNode).collect();
     before.extend(choice.drained.iter().cloned().map(Action::Uncordon));
     before.extend(choice.out_of_rotation.iter().cloned().map(Action::KillPod));
@@ -262,6 +264,7 @@ pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready,
     world.delete_if_there(Resource::ConfigMap, &Key::new(&of.namespace, lives::CONFIG_MAP));
     let image = choice.next_image("");
     let is_sick = Behavior::of_image(&choice.image) != Behavior::Healthy;
+    let is_uneven = leaves_node_empty(world, of, &choice, replicas);
     let _ = action::edit(world, of, |deployment| {
         let spec = deployment.spec.get_or_insert_default();
         spec.replicas = Some(replicas);
@@ -271,12 +274,24 @@ pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready,
         spec.strategy =
             recreate.then(|| DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None });
         if let Some(pod) = &mut spec.template.spec
-            && (lives::forget(pod) || is_sick)
+            && (lives::forget(pod) || is_sick || is_uneven)
             && let Some(container) = pod.containers.first_mut()
         {
             container.image = Some(image);
         }
     });
+}
+
+/// Returns whether a node stays without pods of a Deployment that has enough of them for every node. New pods spread,
+/// but pods that run stay where they are, for example after a node was drained.
+fn leaves_node_empty(world: &World, of: &Key, choice: &Choice, replicas: i32) -> bool {
+    let pods = choice.pods.iter().filter_map(|pod| world.store().typed::<Pod>(&Key::new(&of.namespace, pod)));
+    let nodes_of_pods: Vec<&str> = pods.filter_map(meta::node_of).collect();
+    let nodes = &world.settings.nodes;
+    let used = nodes.iter().filter(|node| nodes_of_pods.contains(&node.as_str())).count();
+    let wanted = usize::try_from(replicas).unwrap_or_default();
+    let new = wanted.saturating_sub(nodes_of_pods.len());
+    wanted >= nodes.len() && used + new < nodes.len()
 }
 
 /// A Deployment for the playground, as people write one.

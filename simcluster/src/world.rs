@@ -29,7 +29,7 @@ pub struct Settings {
     pub nodes: Vec<String>,
     /// Changes per kind that watches can go back.
     pub history: usize,
-    /// The resourceVersion to count on from: of a world that takes the place of another, the last one of that.
+    /// The resourceVersion to count on from: of a world that takes the place of another, one after the last one of that.
     pub first_revision: u64,
     /// True if kubelets write Events about images and containers, as real ones do.
     pub has_container_events: bool,
@@ -58,6 +58,13 @@ pub struct Pool {
 impl Default for Pool {
     fn default() -> Self {
         Self { name: "pool".to_owned(), most: 2, boot_millis: 25_000 }
+    }
+}
+
+impl Pool {
+    /// Returns whether a node of this name is one of the pool.
+    pub(crate) fn has_node(&self, name: &str) -> bool {
+        name.strip_prefix(&self.name).is_some_and(|number| number.starts_with('-'))
     }
 }
 
@@ -146,7 +153,10 @@ impl World {
             let last = event.and_then(|event| event.last_timestamp.as_ref().map(time::millis));
             match last {
                 Some(last) if last + LIFE_MILLIS > self.now_millis => self.recorder.keep(key, last),
-                _ => self.remove(Resource::Event, &key),
+                _ => {
+                    self.recorder.remove(&key);
+                    self.remove(Resource::Event, &key);
+                }
             }
         }
         match self.recorder.record(event, self.now_millis) {

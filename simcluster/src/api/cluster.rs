@@ -76,7 +76,8 @@ impl Cluster {
     pub fn replace(&self, make: impl FnOnce(i64, u64) -> World) {
         let mut state = self.lock();
         let now = state.now_millis();
-        let revision = state.world.store().revision();
+        // One more than the last one: a watch that has told everything goes on from the last one.
+        let revision = state.world.store().revision() + 1;
         state.world = make(now, revision);
         let revision = state.world.store().revision();
         drop(state);

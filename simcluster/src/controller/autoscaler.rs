@@ -27,9 +27,8 @@ impl World {
 
 pub(crate) fn round(world: &mut World) {
     let Some(pool) = world.settings.pool.clone() else { return };
-    let prefix = format!("{}-", pool.name);
     let names = world.store.all::<Node>(None).filter_map(|node| node.metadata.name.clone());
-    let nodes: Vec<String> = names.filter(|name| name.starts_with(&prefix)).collect();
+    let nodes: Vec<String> = names.filter(|name| pool.has_node(name)).collect();
     scale_up(world, &pool, &nodes);
     scale_down(world, &pool, &nodes);
     if !nodes.is_empty() || world.autoscaler.boots.is_some() {

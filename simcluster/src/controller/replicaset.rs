@@ -166,7 +166,10 @@ fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &[Arc<
     let count = |number: usize| Some(i32::try_from(number).unwrap_or(i32::MAX)).filter(|number| *number != 0);
     let ready: Vec<&Pod> = typed(active).filter(|pod| meta::is_ready(pod)).collect();
     let available = ready.iter().filter(|pod| is_available(pod, min_ready, now)).count();
-    let is_terminating = |pod: &&Pod| meta::is_deleting(&pod.metadata) && selector.matches(meta::labels(&pod.metadata));
+    let is_terminating = |pod: &&Pod| {
+        let is_leaving = meta::is_deleting(&pod.metadata) && !meta::is_finished(pod);
+        is_leaving && selector.matches(meta::labels(&pod.metadata))
+    };
     let pods = world.store.pods_of(set.metadata.uid.as_deref().unwrap_or_default());
     let terminating = pods.filter_map(|stored| Pod::of(&stored.object)).filter(is_terminating).count();
     let before = set.status.clone().unwrap_or_default();

@@ -164,7 +164,8 @@ impl Program {
     }
 }
 
-/// Returns whether a pod needs a detailed simulation: probes, init containers, volumes or known arguments.
+/// Returns whether a pod needs a detailed simulation: probes, init containers, volumes, known arguments or a restart
+/// policy other than `Always`.
 pub(crate) fn is_detailed(pod: &Pod) -> bool {
     let Some(spec) = &pod.spec else { return false };
     let is_more = |container: &Container| {
@@ -179,7 +180,8 @@ pub(crate) fn is_detailed(pod: &Pod) -> bool {
             || arguments(container).next().is_some()
             || super::config_maps::of_container(container).next().is_some()
     };
-    spec.init_containers.as_ref().is_some_and(|init| !init.is_empty())
+    spec.restart_policy.as_deref().is_some_and(|policy| policy != "Always")
+        || spec.init_containers.as_ref().is_some_and(|init| !init.is_empty())
         || super::config_maps::of_volumes(spec).next().is_some()
         || spec.containers.iter().any(is_more)
 }

@@ -172,6 +172,27 @@ fn a_bad_revision_halts_at_the_budget_and_is_undone_as_revision_three() {
 }
 
 #[test]
+fn an_undo_restores_the_annotations_of_the_revision() {
+    const CAUSE: &str = "kubernetes.io/change-cause";
+    const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+    let mut world = deployed(23, 2, json!({}));
+    for (image, annotations) in [("web:v1", vec![(CAUSE, "first")]), ("web:v2", vec![(CAUSE, "second"), ("a", "b")])] {
+        set_image(&mut world, image);
+        change(&mut world, |deployment| {
+            let known = deployment.metadata.annotations.get_or_insert_default();
+            known.insert(APPLIED.to_owned(), image.to_owned());
+            known.extend(annotations.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        });
+        settle(&mut world);
+    }
+    Action::Undo(None).perform(&mut world, &web()).unwrap();
+    settle(&mut world);
+    let expected = [("deployment.kubernetes.io/revision", "3"), (APPLIED, "web:v2"), (CAUSE, "first")];
+    let annotations = deployment(&world).metadata.annotations.unwrap();
+    assert!(annotations.iter().map(|(name, value)| (name.as_str(), value.as_str())).eq(expected), "{annotations:?}");
+}
+
+#[test]
 fn scaled_in_the_middle_both_sides_grow_in_proportion() {
     let mut world = deployed(4, 4, json!({}));
     set_image(&mut world, "web:never-v2");

@@ -13,15 +13,6 @@ use crate::{ApiError, hash};
 
 /// Old numbers of a ReplicaSet are kept up to this many characters.
 const HISTORY_LENGTH: usize = 2000;
-/// Annotations that belong to one object alone.
-const OWN: [&str; 6] = [
-    "kubectl.kubernetes.io/last-applied-configuration",
-    REVISION,
-    REVISION_HISTORY,
-    DESIRED,
-    MAXIMUM,
-    "deprecated.deployment.rollback.to",
-];
 
 impl Round<'_> {
     /// Returns the new ReplicaSet, if it exists or may be made, and the old ones.
@@ -165,7 +156,7 @@ fn name_with_hash(name: &str, hash: &str) -> String {
 fn annotate(deployment: &Deployment, set: &mut ReplicaSet, revision: i64, is_there: bool) {
     let annotations = set.metadata.annotations.get_or_insert_default();
     for (name, value) in deployment.metadata.annotations.iter().flatten() {
-        if !OWN.contains(&name.as_str()) {
+        if !sets::is_own(name) {
             annotations.insert(name.clone(), value.clone());
         }
     }

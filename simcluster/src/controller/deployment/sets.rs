@@ -19,6 +19,19 @@ pub const DESIRED: &str = "deployment.kubernetes.io/desired-replicas";
 /// The Deployment's replicas plus maxSurge then.
 pub const MAXIMUM: &str = "deployment.kubernetes.io/max-replicas";
 
+/// Returns whether an annotation belongs to one object alone: it is not copied between a Deployment and its ReplicaSets.
+pub fn is_own(annotation: &str) -> bool {
+    const OWN: [&str; 6] = [
+        "kubectl.kubernetes.io/last-applied-configuration",
+        REVISION,
+        REVISION_HISTORY,
+        DESIRED,
+        MAXIMUM,
+        "deprecated.deployment.rollback.to",
+    ];
+    OWN.contains(&annotation)
+}
+
 /// Orders by age, the oldest first; by name within a second.
 pub fn by_age(a: &ReplicaSet, b: &ReplicaSet) -> Ordering {
     let key =

@@ -82,7 +82,7 @@ impl PodRecord {
             known.reason = Some(("ImagePullBackOff", format!("{message}: ErrImagePull: {why}")));
             context.record(known, "BackOff", message);
             context.warn(known, "Failed", "Error: ImagePullBackOff".to_owned());
-            self.add_timer_between(AGAIN_MILLIS, Timer::Round, context);
+            self.add_retry(context);
             return;
         }
         context.record(known, "Pulling", format!("Pulling image \"{}\"", known.image));
@@ -104,13 +104,27 @@ impl PodRecord {
             let is_first = known.pull_back_off.is_none();
             known.pull_back_off = Some(BackOff::next(known.pull_back_off, now, now));
             // The first time the sandbox that came up makes a round at once.
-            let again = if is_first { (600, 1_200) } else { AGAIN_MILLIS };
-            self.add_timer_between(again, Timer::Round, context);
+            if is_first {
+                self.add_timer_between((600, 1_200), Timer::Round, context);
+            } else {
+                self.add_retry(context);
+            }
             return;
         }
         known.has_image = true;
         context.record(known, "Pulled", pulled(&known.image, known.program.pull_millis));
         self.create(index, context);
+    }
+
+    /// Adds a round after one that failed, unless another one comes before: a pod has one retry, whatever number of its
+    /// containers failed.
+    fn add_retry(&mut self, context: &mut SyncContext<'_>) {
+        let (from, to) = AGAIN_MILLIS;
+        let due = context.now + context.random.i64(from..=to);
+        let has_round = self.timers.iter().any(|(at, timer)| *timer == Timer::Round && *at <= due);
+        if !has_round {
+            self.add_timer(due, Timer::Round);
+        }
     }
 
     fn create(&mut self, index: usize, context: &mut SyncContext<'_>) {
@@ -123,8 +137,11 @@ impl PodRecord {
             known.now = known.phase_after_failure();
             let is_first = known.run <= 1;
             known.run += 1;
-            let again = if is_first { (300, 900) } else { AGAIN_MILLIS };
-            self.add_timer_between(again, Timer::Round, context);
+            if is_first {
+                self.add_timer_between((300, 900), Timer::Round, context);
+            } else {
+                self.add_retry(context);
+            }
             return;
         }
         context.record(known, "Created", "Container created".to_owned());

@@ -159,3 +159,18 @@ fn a_sidecar_starts_first_stays_and_goes_last() {
     assert!(lived.told.len() > before);
     assert_eq!(lived.events("Killing").len(), 2);
 }
+
+#[test]
+fn a_pod_that_is_not_to_run_again_ends_with_its_program() {
+    for (policy, image, phase) in [
+        ("Never", "web:crash-v1", "Failed"),
+        ("Never", "web:exit0-v1", "Succeeded"),
+        ("OnFailure", "web:exit0-v1", "Succeeded"),
+    ] {
+        let containers = [container("web", &[], json!({ "image": image }))];
+        let lived = Lived::of(json!({ "restartPolicy": policy, "containers": containers })).passed(60);
+        let status = lived.pod().status.unwrap();
+        let restarts = status.container_statuses.unwrap()[0].restart_count;
+        assert_eq!((status.phase.as_deref(), restarts), (Some(phase), 0), "{policy} {image}");
+    }
+}

@@ -1,10 +1,25 @@
 //! Nodes that come and go.
 
-use k8s_openapi::api::core::v1::Event;
-use serde_json::json;
-use simcluster::{DeleteOptions, Key, Object, Resource, Settings, World};
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::{Event, Node, Pod, Taint};
+use serde_json::{Value, json};
+use simcluster::action::Action;
+use simcluster::object::Kind;
+use simcluster::{DeleteOptions, Key, Object, Resource, Settings, World, Write};
 
 use crate::lives::{START, container};
+
+fn deploy(world: &mut World, name: &str, replicas: i32, resources: &Value) -> Key {
+    let labels = json!({ "app": name });
+    let template = json!({
+        "metadata": { "labels": labels },
+        "spec": { "containers": [container("web", &[], json!({ "resources": resources }))] },
+    });
+    let spec = json!({ "replicas": replicas, "selector": { "matchLabels": labels }, "template": template });
+    let made = json!({ "metadata": { "name": name, "namespace": "default" }, "spec": spec });
+    world.create(Object::read(Resource::Deployment, made).unwrap()).unwrap();
+    Key::new("default", name)
+}
 
 #[test]
 fn an_autoscaler_adds_a_node_and_takes_it_away_when_it_is_empty() {
@@ -49,4 +64,87 @@ fn an_autoscaler_adds_a_node_and_takes_it_away_when_it_is_empty() {
     assert!(world.store().get(Resource::Node, &Key::new("", "pool-1")).is_some(), "empty, but not for long");
     world.advance_to(START + 120_000);
     assert!(world.store().get(Resource::Node, &Key::new("", "pool-1")).is_none());
+}
+
+#[test]
+fn neighbours_that_roll_out_do_not_keep_the_node_of_the_autoscaler() {
+    let pool = simcluster::world::Pool { name: "pool".to_owned(), most: 1, boot_millis: 10_000 };
+    let nodes = vec!["node-1".to_owned()];
+    let mut world = World::new(1, START, Settings { nodes, pool: Some(pool), ..Settings::default() });
+    let web = deploy(&mut world, "web", 2, &json!({ "requests": { "cpu": "12" } }));
+    let neighbour = deploy(&mut world, "neighbour", 3, &json!({}));
+    world.advance_to(START + 40_000);
+    assert_eq!(world.store().pods_on("pool-1").count(), 1, "the second large pod");
+    Action::Scale(1).perform(&mut world, &web).unwrap();
+    for _ in 0..4 {
+        Action::Restart.perform(&mut world, &neighbour).unwrap();
+        world.advance_to(world.now_millis() + 20_000);
+    }
+    assert!(world.store().get(Resource::Node, &Key::new("", "pool-1")).is_none());
+}
+
+#[test]
+fn a_drain_is_refused_for_pods_that_nobody_replaces() {
+    let settings = Settings { nodes: vec!["node-1".to_owned()], ..Settings::default() };
+    let mut world = World::new(1, START, settings);
+    let web = deploy(&mut world, "web", 2, &json!({}));
+    for name in ["debug", "other"] {
+        let spec = json!({ "containers": [container("web", &[], json!({}))] });
+        let pod = json!({ "metadata": { "name": name, "namespace": "default" }, "spec": spec });
+        world.create(Object::read(Resource::Pod, pod).unwrap()).unwrap();
+    }
+    world.advance_to(START + 10_000);
+    let drain = Action::Drain("node-1".to_owned());
+    let leaving =
+        |world: &World| world.store().all::<Pod>(None).filter(|pod| pod.metadata.deletion_timestamp.is_some()).count();
+    let refused = drain.perform(&mut world, &web).unwrap_err();
+    assert_eq!(
+        refused.message,
+        "cannot delete Pods that declare no controller (use --force to override): default/debug, default/other"
+    );
+    assert_eq!(leaving(&world), 0);
+    for name in ["debug", "other"] {
+        world.delete(Resource::Pod, &Key::new("default", name), &DeleteOptions::default()).unwrap();
+    }
+    world.advance_to(START + 50_000);
+    drain.perform(&mut world, &web).unwrap();
+    assert_eq!(leaving(&world), 2);
+}
+
+#[test]
+fn the_scheduler_says_of_which_nodes_preemption_might_free_a_place() {
+    let mut world = World::new(1, START, Settings::default());
+    world.advance_to(START + 1_000);
+    let mut tainted = world.get::<Node>(&Key::new("", "node-1")).unwrap();
+    let taint = Taint { key: "a".to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() };
+    tainted.spec.get_or_insert_default().taints = Some(vec![taint]);
+    world.update(tainted.into_object(), Write::Spec).unwrap();
+    Action::Drain("node-2".to_owned()).perform(&mut world, &Key::new("default", "web")).unwrap();
+    deploy(&mut world, "web", 3, &json!({ "requests": { "cpu": "12" } }));
+    world.advance_to(START + 10_000);
+    let refused = |event: &&Event| event.reason.as_deref() == Some("FailedScheduling");
+    let events = world.store().all::<Event>(None).filter(refused);
+    assert_eq!(
+        events.map(|event| event.message.as_deref().unwrap()).collect::<Vec<_>>(),
+        [
+            "0/4 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 2 Insufficient cpu. no new claims to deallocate, preemption: 0/4 nodes are available: 2 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
+        ]
+    );
+}
+
+#[test]
+fn a_pod_that_its_node_evicted_does_not_count_as_terminating() {
+    let mut world = World::new(1, START, Settings::default());
+    deploy(&mut world, "web", 1, &json!({}));
+    world.advance_to(START + 10_000);
+    let mut pod = world.store().all::<Pod>(None).next().unwrap().clone();
+    let key = Key::of(&pod.metadata);
+    pod.metadata.finalizers = Some(vec!["example.com/hold".to_owned()]);
+    world.update(pod.into_object(), Write::Spec).unwrap();
+    simcluster::kubelet::evict(&mut world, &key);
+    world.delete(Resource::Pod, &key, &DeleteOptions::default()).unwrap();
+    world.advance_to(START + 20_000);
+    assert!(world.get::<Pod>(&key).is_some_and(|pod| pod.metadata.deletion_timestamp.is_some()));
+    let set = world.store().all::<ReplicaSet>(None).next().unwrap();
+    assert_eq!(set.status.as_ref().unwrap().terminating_replicas, Some(0));
 }

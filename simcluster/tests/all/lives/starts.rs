@@ -98,6 +98,21 @@ fn an_environment_that_is_missing_is_a_config_error_until_it_is_there() {
 }
 
 #[test]
+fn containers_that_wait_share_the_retry_of_their_pod() {
+    let env = json!({ "envFrom": [{ "configMapRef": { "name": "settings" } }] });
+    let containers = [container("a", &[], env.clone()), container("b", &[], env)];
+    let mut world = Lived::of(json!({ "containers": containers })).passed(60).world;
+    let end = world.now_millis() + 600_000;
+    let mut moments = 0;
+    while let Some(next) = world.next_millis().filter(|next| *next <= end) {
+        world.advance_to(next);
+        moments += 1;
+    }
+    // 40 to 60 rounds, each with two Events of each container, and those of the pod garbage collector.
+    assert!((80..400).contains(&moments), "{moments}");
+}
+
+#[test]
 fn a_readiness_gate_is_waited_for_in_the_kubelets_words() {
     let mut lived = Lived::of(json!({
         "readinessGates": [{ "conditionType": "example.com/traffic" }],
