@@ -5,7 +5,7 @@ use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
 use timeline::model::{Deployment, Pod, PodState, ReplicaSet};
 use timeline::story::{self, LineKind};
-use timeline::view::{Remedy, Tone, View};
+use timeline::view::{Command, Tone, View};
 use timeline::words::{count, duration, images, safe, short};
 use timeline::{Millis, Model, order, rollout, say};
 
@@ -136,7 +136,7 @@ fn verdict(view: &View, width: usize, now: Millis) -> Vec<Line<'static>> {
 }
 
 /// Draws a command to be copied. It is never cut: its beginning may be another valid command.
-fn remedy_rows(remedy: &Remedy, width: usize) -> Vec<Line<'static>> {
+fn remedy_rows(remedy: &Command, width: usize) -> Vec<Line<'static>> {
     let (what, command) = (format!("{}: ", plain(&remedy.what)), plain(&remedy.command));
     let (what_width, command_width) = (what.chars().count(), command.chars().count());
     if what_width + command_width <= width {
