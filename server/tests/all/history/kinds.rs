@@ -200,6 +200,28 @@ fn scaled_pod(at_millis: Millis, r#type: &str, number: u64, is_ready: bool) -> S
     scaled_line(at_millis, r#type, "Pod", number, [json!({ "nodeName": "node-1" }), status])
 }
 
+/// The list after a gap lacks the Deployment: its deletion is not certain, but its trouble before the gap is.
+#[test]
+fn trouble_stays_in_the_index_when_its_deployment_goes_missing_in_a_gap() {
+    let pods = [10, 11].map(|number| scaled_pod(100_000, "LISTED", number, true)).concat();
+    let message =
+        "pods \"web-1-p12\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2";
+    let text = scaled_lines(100_000, "LISTED", 2, [2, 2], "")
+        + &pods
+        + &list_done(100_000, None)
+        + &scaled_lines(105_000, "MODIFIED", 4, [2, 2], message)
+        + &list_done(180_000, Some(115_000));
+    let timeline = Recording::read(&text).play();
+    assert_eq!(timeline.model().deployments.get(&web()).unwrap().deleted_millis, Some(180_000));
+    let rows = |from_millis: Millis| index::episode_rows(&text, web(), (from_millis, 180_000), None, false);
+    let [None, Some(row)] = rows(105_000) else { panic!("one row") };
+    assert_eq!((row.episode, row.started_millis, row.ended_millis), (EpisodeKind::Scaling, 105_000, Some(115_000)));
+    let cause = "Scaled from 2 to 4. Revision 1 had 2 of 4 available: quota q was used up.";
+    assert_eq!((row.cause_words().as_str(), row.status().mark), (cause, StatusMark::Late));
+    assert_eq!((row.is_deleted, row.took_millis()), (true, None), "nobody saw its end");
+    assert_eq!(rows(115_001), [None, None], "nothing was observed of it");
+}
+
 /// The rollout before is over for long: the trouble of a scaling is told nowhere else.
 #[test]
 fn a_scaling_whose_pods_do_not_start_has_the_cause_of_its_verdict() {
