@@ -50,7 +50,7 @@ fn row_of_rollout(
     let is_last = index + 1 == deployment.rollouts.len();
     let outcome = rollout::outcome(deployment, rollout);
     let set = rollout::set_of_rollout(model, deployment, rollout).map(|set| &set.now);
-    let (ceiling, floor) = limits(deployment, index);
+    let (ceiling, floor) = limits(deployment, index).unzip();
     let next_refusal = Some(rollout).filter(|_| is_last).and_then(|last| name_refusal_after(model, deployment, last));
     EpisodeRow {
         cluster: cluster.to_owned(),
@@ -81,8 +81,8 @@ fn row_of_rollout(
         restarts: Some(course::restarts(model, deployment, rollout)),
         peak_pods: rollout.peak_active,
         min_available: rollout.min_available,
-        ceiling: Some(ceiling),
-        floor: Some(floor),
+        ceiling,
+        floor,
         change_cause: set.and_then(|set| set.change_cause.clone()),
         managed_by: set.map(|set| set.managed_by.clone()).unwrap_or_default(),
         moment_millis: moment(model, deployment, index).or(deployment.deleted_millis),

@@ -1,5 +1,6 @@
 //! The index of rollouts: what a row keeps, and who finds it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use server::access::permissions::Permissions;
@@ -18,7 +19,7 @@ use timeline::view::Now;
 use timeline::{Fact, Millis, Retention, Timeline, Uid, Workload};
 
 use crate::common::fed::feed;
-use crate::history::one_replica::{set, web};
+use crate::history::one_replica::{complete, last_row, set, web};
 use crate::history::{Indexed, SMALL, commit, in_folder, indexed, places, recorded};
 
 #[test]
@@ -147,6 +148,30 @@ fn a_begin_that_was_seen_stays_seen_after_a_restart() {
             let found = Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 9).unwrap();
             assert_eq!(found.rollouts[0].trigger, trigger);
         }
+    }
+}
+
+/// A day after a rollout the timeline forgets the limits of then: its row keeps them when the Deployment is scaled.
+#[test]
+fn a_rollout_that_is_over_keeps_its_replicas_and_limits_when_its_deployment_is_scaled() {
+    let mut timeline = complete();
+    let over = last_row(&timeline, 10_000);
+    let Fact::Deployment(mut scaled, _) = web(1, [1, 1, 1]) else { unreachable!() };
+    (scaled.now.generation, scaled.now.status.observed_generation, scaled.now.spec.replicas) = (2, 2, 3);
+    timeline.apply(20_000, Fact::Deployment(scaled, Seen::Modified));
+    let retention = Retention::default();
+    timeline.prune(20_001 + retention.age_millis, &retention, &BTreeSet::new());
+    let later = last_row(&timeline, 20_001 + retention.age_millis);
+    let figures = |row: &EpisodeRow| (row.outcome, row.replicas, row.ceiling, row.floor);
+    assert_eq!(figures(&later), (Outcome::Complete, 3, None, None), "the limits of now are not those of then");
+    for place in places() {
+        let mut store = place.open(SMALL);
+        for row in [&over, &later] {
+            store.commit(&[Commit { rollouts: vec![row.clone()], ..commit(None, None) }]).unwrap();
+        }
+        let found = Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 9).unwrap();
+        let found: Vec<_> = found.rollouts.iter().map(figures).collect();
+        assert_eq!(found, [(Outcome::Complete, 1, Some(2), Some(1))]);
     }
 }
 
