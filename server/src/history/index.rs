@@ -85,7 +85,11 @@ fn row_of_rollout(
         floor,
         change_cause: set.and_then(|set| set.change_cause.clone()),
         managed_by: set.map(|set| set.managed_by.clone()).unwrap_or_default(),
-        moment_millis: moment(model, deployment, index).or(deployment.deleted_millis),
+        moment_millis: match outcome {
+            // A passed deadline did not end it.
+            Outcome::Deleted => deployment.deleted_millis,
+            _ => moment(model, deployment, index).or(deployment.deleted_millis),
+        },
         last_millis: rollout::last_moment_millis(model, deployment, index),
         is_deleted: deployment.deleted_millis.is_some(),
         is_kept: true,

@@ -19,7 +19,7 @@ use timeline::view::Now;
 use timeline::{Fact, Millis, Retention, Timeline, Uid, Workload};
 
 use crate::common::fed::feed;
-use crate::history::one_replica::{complete, last_row, set, web};
+use crate::history::one_replica::{apply, complete, last_row, set, web};
 use crate::history::{Indexed, SMALL, commit, in_folder, indexed, places, recorded};
 
 #[test]
@@ -148,6 +148,29 @@ fn a_begin_that_was_seen_stays_seen_after_a_restart() {
             let found = Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 9).unwrap();
             assert_eq!(found.rollouts[0].trigger, trigger);
         }
+    }
+}
+
+/// A rollout whose progress deadline passed goes on until its Deployment is deleted.
+#[test]
+fn a_stuck_rollout_whose_deployment_is_deleted_is_over_with_the_deletion() {
+    let mut timeline = complete();
+    apply(&mut timeline, [(20_000, web(2, [2, 1, 1])), (20_000, set(2, 0, Seen::Added))]);
+    let mut model = timeline.model().clone();
+    let deployment = model.deployments.get_mut(&Uid::from_bits(1)).unwrap();
+    deployment.deleted_millis = Some(900_000);
+    deployment.rollouts.last_mut().unwrap().deadline_exceeded_millis = Some(620_000);
+    let row = last_row(&Timeline::from_model(model, 0), 900_000);
+    let told = (row.outcome, row.ended_millis, row.deadline_millis, row.moment_millis);
+    assert_eq!(told, (Outcome::Deleted, None, Some(620_000), Some(900_000)));
+    for place in places() {
+        let mut store = place.open(SMALL);
+        store.commit(&[Commit { rollouts: vec![row.clone()], ..commit(None, None) }]).unwrap();
+        let found = [900_000, 900_001].map(|from_millis| {
+            let search = Search { from_millis: Some(from_millis), ..Search::default() };
+            Reader::new(&place.location).search(&search, &Permissions::All, None, 9).unwrap().rollouts.len()
+        });
+        assert_eq!(found, [1, 0]);
     }
 }
 
