@@ -146,13 +146,20 @@ impl Reader {
         Ok(rows.map(workload).collect())
     }
 
-    /// Returns the rollouts of a workload, the last one first.
-    pub fn rollouts(&self, cluster: &str, uid: Uid, most: u32) -> Result<Vec<EpisodeRow>, StoreError> {
+    /// Returns the rollouts of a workload, the last one first: of all, or of those up to the number `last`.
+    pub fn rollouts(
+        &self,
+        cluster: &str,
+        uid: Uid,
+        last: Option<u32>,
+        most: u32,
+    ) -> Result<Vec<EpisodeRow>, StoreError> {
         let rows = format!(
             "SELECT {ROLLOUT} FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2 AND kind = 'rollout'
-             ORDER BY number DESC LIMIT $3"
+             AND number <= $3 ORDER BY number DESC LIMIT $4"
         );
-        let values = [cluster.into(), uid.to_string().into(), most.into()];
+        let last = last.map_or(i64::MAX, i64::from);
+        let values = [cluster.into(), uid.to_string().into(), last.into(), most.into()];
         let rows = self.read(|database| database.rows(&rows, &values))?;
         Ok(rows.into_iter().filter_map(read_rollout).collect())
     }

@@ -105,7 +105,12 @@ fn kinds_narrow_and_are_counted_and_rollouts_are_found_by_their_revision() {
         assert_eq!(found(&[EpisodeKind::Scaling]), 0);
         let overview = reader.overview(&Search::default(), &Permissions::All, &[], 9).unwrap();
         assert_eq!((overview.total, overview.counts.values().sum::<u32>()), (4, 3));
-        assert_eq!(reader.rollouts("c", row.uid, 9).unwrap().len(), 3);
+        let revisions = |last, most| {
+            let rows = reader.rollouts("c", row.uid, last, most).unwrap();
+            rows.into_iter().map(|row| row.revision).collect::<Vec<_>>()
+        };
+        assert_eq!((revisions(None, 9), revisions(None, 2)), (vec![3, 2, 1], vec![3, 2]));
+        assert_eq!((revisions(Some(1), 9), revisions(Some(1), 1)), (vec![2, 1], vec![2]));
         let at = |sought| reader.find("c", row.uid, sought).unwrap().unwrap();
         let number = |began: Millis| at(EpisodeSelector::At(began)).0;
         assert_eq!((at(EpisodeSelector::Revision(3)).0, at(EpisodeSelector::Last).0), (2, 2));
