@@ -287,7 +287,7 @@ fn row_before_gap(text: &str, uid: Uid, (from_millis, until_millis): (Millis, Mi
     let (played, span) = (play(&lines, until_millis), (from_millis, until_millis));
     let row = row_of_played(&played, &lines, uid, span, false, RowScope::FirstPart)?;
     // What went on then may have ended at any time in the gap.
-    let is_part_unseen = row.ended_millis == Some(until_millis);
+    let is_part_unseen = row.is_part_unseen || row.ended_millis == Some(until_millis);
     // It is evicted for its age, as the rows of a deleted workload.
     Some(EpisodeRow { is_part_unseen, is_deleted: true, ..row })
 }
@@ -344,6 +344,8 @@ fn row_of_played(
         revision: last.map(|rollout| rollout.revision).unwrap_or_default(),
         started_millis: episode.began_millis.clamp(from_millis, ended_millis.unwrap_or(to_millis)),
         ended_millis,
+        // The list after a gap does not tell when it ended. A begin counts from when it was first seen.
+        is_part_unseen: episode.ended_millis.is_some_and(|at| rollout::is_in_gap(deployment, at)),
         outcome: match episode.kind {
             _ if is_open => Outcome::Progressing,
             EpisodeKind::Deletion => Outcome::Deleted,

@@ -268,11 +268,22 @@ fn a_scaling_whose_pods_do_not_start_has_the_cause_of_its_verdict() {
         let pods = [10, 11, 12, 13].map(|number| scaled_pod(180_000, "LISTED", number, true)).concat();
         let there = scaled_lines(180_000, "LISTED", 4, [4, 4], "") + &pods + &list_done(180_000, Some(since_millis));
         let [_, row] = index::episode_rows(&(refused + &there), web(), (105_000, 180_000), None, false);
-        row.map(|row| (row.episode, row.cause)).unwrap()
+        row.map(|row| (row.episode, row.took_millis(), row.cause)).unwrap()
     };
-    assert_eq!(unseen(114_999), (EpisodeKind::Scaling, String::new()));
+    assert_eq!(unseen(114_999), (EpisodeKind::Scaling, None, String::new()));
     let cause = "Revision 1 has 2 of 4 available: quota q is used up.";
-    assert_eq!(unseen(115_000), (EpisodeKind::Scaling, cause.to_owned()));
+    assert_eq!(unseen(115_000), (EpisodeKind::Scaling, None, cause.to_owned()));
+    // Its end is observed after a gap.
+    let pods_before = [10, 11].map(|number| scaled_pod(150_000, "LISTED", number, true)).concat();
+    let with_gap = listed()
+        + &scaled_lines(105_000, "MODIFIED", 4, [2, 2], "")
+        + &scaled_lines(150_000, "LISTED", 4, [2, 2], "")
+        + &pods_before
+        + &list_done(150_000, Some(130_000))
+        + &pods(180_000, "ADDED", true)
+        + &scaled_lines(180_000, "MODIFIED", 4, [4, 4], "");
+    let [_, row] = index::episode_rows(&with_gap, web(), (105_000, 180_000), None, false);
+    assert_eq!(row.unwrap().took_millis(), Some(75_000));
     // What passes sooner is no trouble.
     let brief = listed() + &scaled_lines(105_000, "MODIFIED", 4, [4, 2], "") + &pods(105_100, "ADDED", false);
     let brief = brief + &pods(115_099, "MODIFIED", true) + &scaled_lines(115_099, "MODIFIED", 4, [4, 4], "");
