@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use timeline::episodes::{Day, EpisodeRow, Search};
 use timeline::{Millis, Uid, Workload};
 
-use super::filter::{CLUSTER, Filter};
+use super::filter::{CLUSTER, Filter, lasting_trouble};
 use super::{ROLLOUT, RolloutRow, SCHEMA, episode, read_rollout, to_u32, uid_of};
 use crate::access::permissions::Permissions;
 use crate::database::Connection;
@@ -82,7 +82,8 @@ impl Reader {
         most: u32,
     ) -> Result<EpisodePage, StoreError> {
         self.read(|database| {
-            let mut filter = Filter::new(search, permissions, database).within(search);
+            let lasting = lasting_trouble(database, search)?;
+            let mut filter = Filter::new(search, permissions, database).within(search, &lasting);
             if let Some(Cursor { started_millis, uid, number, cluster }) = after {
                 let row = filter.placeholders([uid.to_string().into(), number.into(), cluster.into()]);
                 let earlier = format!(
@@ -220,7 +221,8 @@ impl Reader {
         most: u32,
     ) -> Result<Overview, StoreError> {
         self.read(|database| {
-            let filter = || Filter::new(search, permissions, database).within(search);
+            let lasting = lasting_trouble(database, search)?;
+            let filter = || Filter::new(search, permissions, database).within(search, &lasting);
             let Filter { conditions, values } = filter();
             let rows = format!("SELECT {CLUSTER}, r.uid, sum(CASE WHEN kind = 'rollout' THEN 1 ELSE 0 END), count(*) FROM rollouts r WHERE {conditions} GROUP BY r.cluster, r.uid");
             let filters: Vec<Filter> = workloads.iter().map(|workload| filter().of_workload(workload)).collect();

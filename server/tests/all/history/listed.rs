@@ -8,7 +8,7 @@ use server::access::scope::{LinkScope, WorkloadName};
 use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
-use server::history::store::{Commit, Store};
+use server::history::store::{Commit, Episode, Store};
 use server::history::{Archive, tap};
 use server::kube::Observed;
 use server::telemetry::clock;
@@ -171,6 +171,45 @@ fn a_stuck_rollout_whose_deployment_is_deleted_is_over_with_the_deletion() {
             Reader::new(&place.location).search(&search, &Permissions::All, None, 9).unwrap().rollouts.len()
         });
         assert_eq!(found, [1, 0]);
+    }
+}
+
+/// Pods that fail after a rollout was complete are trouble of it, for as long as its episode goes on.
+#[test]
+fn a_rollout_with_trouble_is_found_until_its_episode_is_over_or_the_next_one_begins() {
+    let uid = Uid::from_bits(1);
+    let rollout = |revision: u64, started_millis: Millis, cause: &str| EpisodeRow {
+        uid,
+        revision,
+        started_millis,
+        ended_millis: Some(started_millis + 1_000),
+        outcome: Outcome::Complete,
+        cause: cause.to_owned(),
+        ..EpisodeRow::default()
+    };
+    let (first, failing) = (rollout(1, 20_000, ""), rollout(1, 20_000, "Containers crash."));
+    let next = rollout(2, 60_000, "");
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let reader = Reader::new(&place.location);
+        let mut found = |rollouts: Vec<EpisodeRow>, is_open: bool, times: [Millis; 2]| {
+            let to_millis = if is_open { 50_000 } else { 100_000 };
+            let (row_before, row) = (None, None);
+            let episode = Episode { uid, from_millis: 20_500, to_millis, is_open, row_before, row, body: vec![0] };
+            let known = Commit { rollouts, episodes: vec![episode], heard_millis: 100_000, ..commit(None, None) };
+            store.commit(&[known]).unwrap();
+            times.map(|from_millis| {
+                let search = Search { from_millis: Some(from_millis), ..Search::default() };
+                let found = reader.search(&search, &Permissions::All, None, 9).unwrap().rollouts;
+                let overview = reader.overview(&search, &Permissions::All, &[("c", uid)], 9).unwrap();
+                assert_eq!(overview.last, [found.clone()]);
+                found.into_iter().map(|row| row.revision).collect::<Vec<_>>()
+            })
+        };
+        assert_eq!(found(vec![first.clone()], false, [21_000, 21_001]), [vec![1], vec![]]);
+        assert_eq!(found(vec![failing.clone()], false, [100_000, 100_001]), [vec![1], vec![]]);
+        assert_eq!(found(Vec::new(), true, [100_000, 100_001]), [vec![1], vec![]], "heard of until then");
+        assert_eq!(found(vec![next.clone()], false, [59_999, 60_000]), [vec![2, 1], vec![2]]);
     }
 }
 
