@@ -54,8 +54,8 @@ pub struct RolloutLine {
     pub peak_pods: Option<u32>,
     /// The least pods that were available at once; `None` where it replaced nothing, which begins with none.
     pub min_available: Option<u32>,
-    /// The most pods and the least available ones that its strategy allowed.
-    pub limits: (u32, u32),
+    /// The most pods and the least available ones that its strategy allowed; `None` where that is not known any more.
+    pub limits: Option<(u32, u32)>,
     /// Images of its template, joined.
     pub images: String,
     /// The moment at which it is best looked at: when it was complete, or failed, or was superseded. `None` while it goes on.
@@ -194,7 +194,7 @@ impl RolloutLine {
 
     /// Most pods at once and fewest available ones; empty where they are not known.
     pub fn extremes(&self) -> String {
-        let said = |peak_pods| format!("Observed: {}.", extremes(peak_pods, self.min_available, Some(self.limits)));
+        let said = |peak_pods| format!("Observed: {}.", extremes(peak_pods, self.min_available, self.limits));
         self.peak_pods.map(said).unwrap_or_default()
     }
 }
@@ -274,7 +274,7 @@ pub(crate) mod tests {
             took_millis,
             peak_pods: Some(1),
             min_available: Some(3),
-            limits: (4, 3),
+            limits: Some((4, 3)),
             ..RolloutLine::default()
         };
         assert_eq!(line(Outcome::Complete, None).name(), "Revision 2 (was 1)");
@@ -297,6 +297,8 @@ pub(crate) mod tests {
             line(Outcome::DeadlineExceeded, None).extremes(),
             "Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available (floor: 3)."
         );
+        let without_limits = RolloutLine { limits: None, ..line(Outcome::Complete, None) };
+        assert_eq!(without_limits.extremes(), "Observed: peak 1 pod, lowest 3 available.");
         assert_eq!(in_gap.began_words(|at| at.to_string()), "Began 1000.");
         assert_eq!(
             line(Outcome::Complete, None).sentences(|_| String::new()),

@@ -50,7 +50,7 @@ fn row_of_rollout(
     let is_last = index + 1 == deployment.rollouts.len();
     let outcome = rollout::outcome(deployment, rollout);
     let set = rollout::set_of_rollout(model, deployment, rollout).map(|set| &set.now);
-    let (ceiling, floor) = limits(deployment, index);
+    let (ceiling, floor) = limits(deployment, index).unzip();
     let next_refusal = Some(rollout).filter(|_| is_last).and_then(|last| name_refusal_after(model, deployment, last));
     EpisodeRow {
         cluster: cluster.to_owned(),
@@ -81,11 +81,15 @@ fn row_of_rollout(
         restarts: Some(course::restarts(model, deployment, rollout)),
         peak_pods: rollout.peak_active,
         min_available: rollout.min_available,
-        ceiling: Some(ceiling),
-        floor: Some(floor),
+        ceiling,
+        floor,
         change_cause: set.and_then(|set| set.change_cause.clone()),
         managed_by: set.map(|set| set.managed_by.clone()).unwrap_or_default(),
-        moment_millis: moment(model, deployment, index).or(deployment.deleted_millis),
+        moment_millis: match outcome {
+            // A passed deadline did not end it.
+            Outcome::Deleted => deployment.deleted_millis,
+            _ => moment(model, deployment, index).or(deployment.deleted_millis),
+        },
         last_millis: rollout::last_moment_millis(model, deployment, index),
         is_deleted: deployment.deleted_millis.is_some(),
         is_kept: true,
@@ -217,18 +221,22 @@ pub fn episode_rows(
         return [None, None];
     }
     let timeline = play(text, to_millis);
-    // After a restart, the rollouts in it may not be known yet.
-    if rollouts.is_none()
-        && let Some(row) = row_of_played(&timeline, text, uid, (from_millis, to_millis), is_open, RowScope::Whole)
-    {
-        return [None, Some(Box::new(row))];
-    }
     let model = timeline.model();
     let Some(deployment) = model.deployments.get(&uid) else { return [None, None] };
+    // After a restart, the rollouts in it may not be known yet.
+    if rollouts.is_none() {
+        let row = match missing_since(deployment) {
+            Some(until_millis) => row_before_gap(text, uid, (from_millis, until_millis)),
+            None => row_of_played(&timeline, text, uid, (from_millis, to_millis), is_open, RowScope::Whole),
+        };
+        if let Some(row) = row {
+            return [None, Some(Box::new(row))];
+        }
+    }
     let before = end_before_rollout(model, deployment).filter(|until| *until >= from_millis).and_then(|until| {
         let lines = rollout_span::trim(text, (Millis::MIN, until));
         let (played, span) = (play(&lines, until), (from_millis, until));
-        let row = row_of_played(&played, &lines, uid, span, false, RowScope::BeforeRollout)?;
+        let row = row_of_played(&played, &lines, uid, span, false, RowScope::FirstPart)?;
         // Streams overtake each other: what began a moment before may be of the rollout. A scaling alone is no trouble.
         let is_before = row.started_millis <= until - rollout::OVERTAKING_MILLIS;
         Some(row).filter(|row| is_before && (row.episode != EpisodeKind::Scaling || !row.cause.is_empty()))
@@ -262,12 +270,34 @@ fn begin_of_deletion(deployment: &Deployment) -> Option<Millis> {
     Some(settled_millis.min(deletion.at_millis - 1).max(completed_millis + 1))
 }
 
+/// Returns the begin of the gap after which a Deployment was missing; `None` if it was not. Its namespace may not be watched any more: its
+/// deletion is not certain.
+fn missing_since(deployment: &Deployment) -> Option<Millis> {
+    let gap = deployment.gaps.iter().find(|gap| deployment.deleted_millis == Some(gap.to_millis));
+    gap.map(|gap| gap.from_millis)
+}
+
+/// Returns the row of an episode until the gap after which its Deployment was missing.
+fn row_before_gap(text: &str, uid: Uid, (from_millis, until_millis): (Millis, Millis)) -> Option<EpisodeRow> {
+    // The list after the gap began it: nothing of it was observed.
+    if until_millis < from_millis {
+        return None;
+    }
+    let lines = rollout_span::trim(text, (Millis::MIN, until_millis));
+    let (played, span) = (play(&lines, until_millis), (from_millis, until_millis));
+    let row = row_of_played(&played, &lines, uid, span, false, RowScope::FirstPart)?;
+    // What went on then may have ended at any time in the gap.
+    let is_part_unseen = row.is_part_unseen || row.ended_millis == Some(until_millis);
+    // It is evicted for its age, as the rows of a deleted workload.
+    Some(EpisodeRow { is_part_unseen, is_deleted: true, ..row })
+}
+
 /// The part of an episode that its row tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowScope {
     Whole,
-    /// Everything until a rollout began.
-    BeforeRollout,
+    /// Everything until a rollout began, or until the gap in which the Deployment went missing.
+    FirstPart,
     /// The deletion alone, where the row of a rollout before tells of losses and restarts.
     Deletion,
 }
@@ -294,8 +324,7 @@ fn row_of_played(
     if deployment.rollouts.iter().any(|rollout| was_observed(deployment, rollout)) {
         return None;
     }
-    // It is missing since a gap, or its namespace is not watched any more: its deletion is not certain.
-    if deployment.deleted_millis.is_some_and(|at| deployment.gaps.iter().any(|gap| gap.to_millis == at)) {
+    if missing_since(deployment).is_some() {
         return None;
     }
     let episode = assess_episode(timeline.model(), deployment, now, is_open, scope)?;
@@ -315,6 +344,8 @@ fn row_of_played(
         revision: last.map(|rollout| rollout.revision).unwrap_or_default(),
         started_millis: episode.began_millis.clamp(from_millis, ended_millis.unwrap_or(to_millis)),
         ended_millis,
+        // The list after a gap does not tell when it ended. A begin counts from when it was first seen.
+        is_part_unseen: episode.ended_millis.is_some_and(|at| rollout::is_in_gap(deployment, at)),
         outcome: match episode.kind {
             _ if is_open => Outcome::Progressing,
             EpisodeKind::Deletion => Outcome::Deleted,
@@ -326,7 +357,7 @@ fn row_of_played(
         replicas: deployment.now.spec.replicas,
         restarts: Some(episode.restarted.iter().map(|restarted| restarted.times).sum()),
         moment_millis: ended_millis,
-        last_millis: Some(to_millis).filter(|_| scope == RowScope::BeforeRollout),
+        last_millis: Some(to_millis).filter(|_| scope == RowScope::FirstPart),
         is_deleted: deployment.deleted_millis.is_some(),
         is_kept: true,
         ..EpisodeRow::default()
@@ -344,14 +375,14 @@ fn assess_episode<'m>(
     let mut episode = assess::episode(model, deployment.uid, now.skew_millis)?;
     match scope {
         RowScope::Whole => {}
-        RowScope::BeforeRollout => {
+        RowScope::FirstPart => {
             let outage = assess::outage(model, deployment, episode.began_millis, Some(now.millis));
             episode.outage_millis = episode.outage_millis.max(outage.filter(|_| episode.is_whole));
         }
         RowScope::Deletion => keep_deletion(&mut episode, deployment),
     }
     // Containers run for their back-off before their workload comes to rest.
-    let is_settled = !is_open && scope != RowScope::BeforeRollout;
+    let is_settled = !is_open && scope != RowScope::FirstPart;
     let settled_millis = if is_settled { LONGEST_BACK_OFF_MILLIS + SETTLE_MILLIS } else { 0 };
     let later = Now { millis: now.millis + settled_millis, ..now };
     let pods = model.pods_of_deployment(deployment.uid);

@@ -8,11 +8,11 @@ use timeline::view::{self, Tone};
 use timeline::{Uid, Workload};
 
 use crate::history::index;
-use crate::history::store::StoreError;
+use crate::history::store::{EpisodeSelector, StoreError};
 use crate::web::client_view::ClientView;
 
-/// Rollouts that one is compared with.
-const MOST_COMPARED: u32 = 100;
+/// Rollouts of a Deployment that are listed: one, and those that it is compared with.
+const MOST_LISTED: u32 = 101;
 
 /// Returns the UID of a Deployment: the named one, or that of the Deployment with the name. `None` if there is none.
 ///
@@ -31,15 +31,26 @@ pub(crate) async fn find_uid(view: &ClientView, workload: &Workload) -> Result<O
     Ok(view.read_stored(workload, uid, |_| Ok(())).await?.map(|()| uid))
 }
 
-/// Returns the rollouts of a Deployment, the last one first.
+/// Returns the rollouts of a Deployment, the last one first: of all, or of those up to the last one of a revision.
 ///
 /// # Errors
 /// When the history cannot be read.
-pub(crate) async fn list(view: &ClientView, workload: &Workload, uid: Uid) -> Result<Vec<EpisodeRow>, StoreError> {
+pub(crate) async fn list(
+    view: &ClientView,
+    workload: &Workload,
+    uid: Uid,
+    revision: Option<u64>,
+) -> Result<Vec<EpisodeRow>, StoreError> {
     let cluster = workload.cluster.clone();
     if view.has_history() {
-        let kept = view.read_stored(workload, uid, move |reader| reader.rollouts(&cluster, uid, MOST_COMPARED)).await;
-        return Ok(kept?.unwrap_or_default());
+        let kept = view.read_stored(workload, uid, move |reader| {
+            let Some(revision) = revision else { return reader.rollouts(&cluster, uid, None, MOST_LISTED) };
+            match reader.find(&cluster, uid, EpisodeSelector::Revision(revision))? {
+                Some((number, _)) => reader.rollouts(&cluster, uid, Some(number), MOST_LISTED),
+                None => Ok(Vec::new()),
+            }
+        });
+        return Ok(kept.await?.unwrap_or_default());
     }
     let Some(hub) = view.live_hub(workload).await else { return Ok(Vec::new()) };
     let named = Workload { uid: Some(uid), ..workload.clone() };
@@ -47,11 +58,12 @@ pub(crate) async fn list(view: &ClientView, workload: &Workload, uid: Uid) -> Re
         if named.find(reader.timeline.model()).is_none() {
             return Vec::new();
         }
-        let mut rollouts = index::rollouts(&cluster, reader.timeline, uid, reader.now, MOST_COMPARED as usize);
+        let mut rollouts = index::rollouts(&cluster, reader.timeline, uid, reader.now, MOST_LISTED as usize);
         // Without a history, it is unknown whether trouble after completion belongs to the rollout.
         rollouts.iter_mut().for_each(EpisodeRow::clear_aftermath);
         rollouts.reverse();
-        rollouts
+        let is_later = |rollout: &EpisodeRow| revision.is_some_and(|revision| rollout.revision != revision);
+        rollouts.into_iter().skip_while(is_later).collect()
     });
     Ok(all.await.unwrap_or_default())
 }

@@ -94,12 +94,13 @@ pub fn replicas(deployment: &Deployment, index: usize) -> u32 {
     then.unwrap_or(deployment.now.spec.replicas)
 }
 
-/// The most pods and the least available ones that were allowed at some time of the rollout at `index`.
-pub fn limits(deployment: &Deployment, index: usize) -> (u32, u32) {
+/// The most pods and the least available ones that were allowed at some time of the rollout at `index`; `None` if the limits of that time
+/// are not kept any more.
+pub fn limits(deployment: &Deployment, index: usize) -> Option<(u32, u32)> {
     let all = || in_force(deployment, index);
     let ceiling = all().map(|limits| limits.ceiling).max();
     let floor = all().map(|limits| limits.floor).min();
-    ceiling.zip(floor).unwrap_or((deployment.now.spec.replicas, 0))
+    ceiling.zip(floor)
 }
 
 /// The most telling moment of the rollout at `index`: when it was complete, just before another took its place, or when

@@ -48,7 +48,7 @@ pub struct EpisodeRow {
     pub started_millis: Millis,
     /// When it was complete or superseded.
     pub ended_millis: Option<Millis>,
-    /// Its start or end was not observed: neither its duration nor its extremes are known.
+    /// Its end was not observed, or the start of a rollout: neither its duration nor its extremes are known.
     #[serde(default)]
     pub is_part_unseen: bool,
     /// A part of it was not observed: its extremes are not known.
@@ -158,9 +158,9 @@ impl EpisodeRow {
         }
     }
 
-    /// Returns its duration; `None` while it goes on, and if its begin or end was not observed.
+    /// Returns its duration; `None` while it goes on, and if its end was not observed, or the begin of a rollout.
     pub fn took_millis(&self) -> Option<Millis> {
-        let is_seen = !self.is_rollout() || (self.trigger != Trigger::Unknown && !self.is_part_unseen);
+        let is_seen = !self.is_part_unseen && (!self.is_rollout() || self.trigger != Trigger::Unknown);
         self.ended_millis.filter(|_| is_seen).map(|ended| ended - self.started_millis)
     }
 

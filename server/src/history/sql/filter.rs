@@ -3,9 +3,11 @@
 use timeline::episodes::Search;
 use timeline::{Uid, WorkloadKind};
 
+use super::CLOCKS_MILLIS;
 use super::write::{OPEN_MILLIS, outcome_name};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::database::{Connection, Value};
+use crate::history::store::StoreError;
 
 /// Name of the cluster of a row; the table is called `r`.
 pub(super) const CLUSTER: &str = "(SELECT z.name FROM clusters z WHERE z.id = r.cluster)";
@@ -14,6 +16,24 @@ const IN_CLUSTER: &str = "cluster IN (SELECT id FROM clusters WHERE name = {})";
 pub(super) struct Filter {
     pub conditions: String,
     pub values: Vec<Value>,
+}
+
+/// Returns the ids of rollouts with trouble that a search finds because their episode went on at its begin: pods may fail for long after a
+/// rollout was complete. The trouble is that of the last rollout before. One statement looks for them, as a condition of each row would
+/// read the whole table.
+pub(super) fn lasting_trouble(database: &mut Connection, search: &Search) -> Result<Vec<i64>, StoreError> {
+    let Some(from_millis) = search.from_millis else { return Ok(Vec::new()) };
+    let rows = format!(
+        "SELECT r.id FROM (SELECT cluster, uid, max(from_millis) AS from_millis FROM episodes WHERE from_millis <= $1 + {CLOCKS_MILLIS}
+             GROUP BY cluster, uid) l
+         JOIN episodes e ON e.cluster = l.cluster AND e.uid = l.uid AND e.from_millis = l.from_millis
+         JOIN rollouts r ON r.cluster = e.cluster AND r.uid = e.uid AND r.number = (SELECT max(n.number) FROM rollouts n
+             WHERE n.cluster = e.cluster AND n.uid = e.uid AND n.kind = 'rollout' AND n.started_millis <= $1)
+         WHERE r.cause <> '' AND r.started_millis >= e.from_millis - {CLOCKS_MILLIS} AND (e.to_millis >= $1
+             OR (e.is_open = 1 AND (SELECT heard_millis FROM clusters h WHERE h.id = e.cluster) >= $1))"
+    );
+    let rows = database.rows::<(i64,)>(&rows, &[from_millis.into()])?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
 impl Filter {
@@ -51,15 +71,19 @@ impl Filter {
         filter
     }
 
-    /// Adds the time of a search; the table is called `r`.
-    pub fn within(mut self, search: &Search) -> Self {
+    /// Adds the time of a search; the table is called `r`. `lasting` are the rollouts of [`lasting_trouble`].
+    pub fn within(mut self, search: &Search, lasting: &[i64]) -> Self {
         if let Some(from) = search.from_millis {
             // An episode matches that went on then, whenever it began. An open one is not known to go on after the cluster's last response.
-            let open = format!(
+            let mut condition = format!(
                 "over_millis >= {{}} AND (over_millis < {OPEN_MILLIS} OR started_millis >= {{}}
                  OR (SELECT heard_millis FROM clusters h WHERE h.id = r.cluster) >= {{}})"
             );
-            self.and(&open, from.into());
+            if !lasting.is_empty() {
+                let ids: Vec<String> = lasting.iter().map(ToString::to_string).collect();
+                condition = format!("({condition} OR r.id IN ({}))", ids.join(", "));
+            }
+            self.and(&condition, from.into());
         }
         if let Some(to) = search.to_millis {
             self.and("started_millis < {}", to.into());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use timeline::episodes::{Day, EpisodeRow, Search};
 use timeline::{Millis, Uid, Workload};
 
-use super::filter::{CLUSTER, Filter};
+use super::filter::{CLUSTER, Filter, lasting_trouble};
 use super::{ROLLOUT, RolloutRow, SCHEMA, episode, read_rollout, to_u32, uid_of};
 use crate::access::permissions::Permissions;
 use crate::database::Connection;
@@ -82,7 +82,8 @@ impl Reader {
         most: u32,
     ) -> Result<EpisodePage, StoreError> {
         self.read(|database| {
-            let mut filter = Filter::new(search, permissions, database).within(search);
+            let lasting = lasting_trouble(database, search)?;
+            let mut filter = Filter::new(search, permissions, database).within(search, &lasting);
             if let Some(Cursor { started_millis, uid, number, cluster }) = after {
                 let row = filter.placeholders([uid.to_string().into(), number.into(), cluster.into()]);
                 let earlier = format!(
@@ -146,13 +147,20 @@ impl Reader {
         Ok(rows.map(workload).collect())
     }
 
-    /// Returns the rollouts of a workload, the last one first.
-    pub fn rollouts(&self, cluster: &str, uid: Uid, most: u32) -> Result<Vec<EpisodeRow>, StoreError> {
+    /// Returns the rollouts of a workload, the last one first: of all, or of those up to the number `last`.
+    pub fn rollouts(
+        &self,
+        cluster: &str,
+        uid: Uid,
+        last: Option<u32>,
+        most: u32,
+    ) -> Result<Vec<EpisodeRow>, StoreError> {
         let rows = format!(
             "SELECT {ROLLOUT} FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2 AND kind = 'rollout'
-             ORDER BY number DESC LIMIT $3"
+             AND number <= $3 ORDER BY number DESC LIMIT $4"
         );
-        let values = [cluster.into(), uid.to_string().into(), most.into()];
+        let last = last.map_or(i64::MAX, i64::from);
+        let values = [cluster.into(), uid.to_string().into(), last.into(), most.into()];
         let rows = self.read(|database| database.rows(&rows, &values))?;
         Ok(rows.into_iter().filter_map(read_rollout).collect())
     }
@@ -213,7 +221,8 @@ impl Reader {
         most: u32,
     ) -> Result<Overview, StoreError> {
         self.read(|database| {
-            let filter = || Filter::new(search, permissions, database).within(search);
+            let lasting = lasting_trouble(database, search)?;
+            let filter = || Filter::new(search, permissions, database).within(search, &lasting);
             let Filter { conditions, values } = filter();
             let rows = format!("SELECT {CLUSTER}, r.uid, sum(CASE WHEN kind = 'rollout' THEN 1 ELSE 0 END), count(*) FROM rollouts r WHERE {conditions} GROUP BY r.cluster, r.uid");
             let filters: Vec<Filter> = workloads.iter().map(|workload| filter().of_workload(workload)).collect();

@@ -179,6 +179,9 @@ fn with_known(rollout: &EpisodeRow, known: &EpisodeRow) -> EpisodeRow {
     // What was told while it went on says more than what is known of one that is superseded.
     let says_more = rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded;
     let is_news = !rollout.cause.is_empty() && (says_more || known.trouble().is_empty());
+    // The timeline forgets limits of long ago: then replicas and limits of a rollout that is over would be those of a later scaling.
+    let has_final_limits = known.ended_millis.is_some() && known.ceiling.is_some();
+    let with_limits = if has_final_limits { known } else { rollout };
     EpisodeRow {
         cause: if is_news { rollout.cause.clone() } else { known.cause.clone() },
         refusal: known.refusal.clone().or_else(|| rollout.refusal.clone()),
@@ -195,6 +198,9 @@ fn with_known(rollout: &EpisodeRow, known: &EpisodeRow) -> EpisodeRow {
         losses: rollout.losses.clone().or_else(|| known.losses.clone()),
         // Nothing is told of it once the next rollout began.
         next_refusal: rollout.next_refusal.clone().or_else(|| known.next_refusal.clone()),
+        replicas: with_limits.replicas,
+        ceiling: with_limits.ceiling,
+        floor: with_limits.floor,
         peak_pods: known.peak_pods.max(rollout.peak_pods),
         min_available: known.min_available.min(rollout.min_available),
         ..rollout.clone()

@@ -29,17 +29,18 @@ pub(super) async fn page(
         let zone = zone(&asked_for)?;
         let unreadable = |why: StoreError| unreadable_history(view, &why);
         let Some(uid) = rollouts::find_uid(view, &workload).await.map_err(unreadable)? else { return Ok(None) };
-        let all = rollouts::list(view, &workload, uid).await.map_err(unreadable)?;
-        let place = |revision: u64| all.iter().position(|rollout| rollout.revision == revision);
-        let this = revision.map_or_else(|| (!all.is_empty()).then_some(0), place);
-        let Some((this, before)) = this.and_then(|this| all.get(this..)?.split_first()) else {
+        let all = rollouts::list(view, &workload, uid, revision).await.map_err(unreadable)?;
+        let Some((this, before)) = all.split_first() else {
             let why =
                 format!("The history has no rollout of {name} with this revision, or Rollcast did not see its start.");
             return Err(Refusal(StatusCode::NOT_FOUND, why));
         };
         let other = match with {
-            Some(revision) => all.iter().find(|rollout| rollout.revision == revision),
-            None => before.iter().find(|rollout| rollout.complete_millis().is_some()).or_else(|| before.first()),
+            Some(_) => rollouts::list(view, &workload, uid, with).await.map_err(unreadable)?.into_iter().next(),
+            None => {
+                let complete = before.iter().find(|rollout| rollout.complete_millis().is_some());
+                complete.or_else(|| before.first()).cloned()
+            }
         };
         let Some(course) = rollouts::course(view, &workload, this).await else {
             let why = format!(
@@ -49,7 +50,7 @@ pub(super) async fn page(
             return Err(Refusal(StatusCode::NOT_FOUND, why));
         };
         let other = match other {
-            Some(other) => rollouts::course(view, &workload, other).await,
+            Some(other) => rollouts::course(view, &workload, &other).await,
             None => None,
         };
         Ok(Some(ComparePayload {

@@ -78,7 +78,7 @@ pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &
 async fn past_rollouts(view: &ClientView, asked_for: &Address) -> Option<Vec<EpisodeRow>> {
     let workload = asked_for.workload().ok()??;
     let uid = rollouts::find_uid(view, &workload).await.ok()??;
-    rollouts::list(view, &workload, uid).await.ok()
+    rollouts::list(view, &workload, uid, None).await.ok()
 }
 
 /// Compares the last rollout of a Deployment, or that of the address, with those before it: sentences, and figures.

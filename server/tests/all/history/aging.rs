@@ -102,7 +102,7 @@ fn the_last_rollout_of_what_exists_stays_pod_by_pod_and_others_go_with_their_age
         let limits = if is_by_age { Limits { age_millis: 1_000, ..SMALL } } else { Limits { bytes: 1, ..SMALL } };
         let mut store = place.open(limits);
         while store.tidy(if is_by_age { now.millis + 60_000 } else { 0 }).unwrap() {}
-        let known = reader.rollouts("c", uid, 9).unwrap();
+        let known = reader.rollouts("c", uid, None, 9).unwrap();
         assert_eq!((known[0].revision, known[0].is_kept), (3, true));
         assert_eq!(
             known.len(),

@@ -105,7 +105,12 @@ fn kinds_narrow_and_are_counted_and_rollouts_are_found_by_their_revision() {
         assert_eq!(found(&[EpisodeKind::Scaling]), 0);
         let overview = reader.overview(&Search::default(), &Permissions::All, &[], 9).unwrap();
         assert_eq!((overview.total, overview.counts.values().sum::<u32>()), (4, 3));
-        assert_eq!(reader.rollouts("c", row.uid, 9).unwrap().len(), 3);
+        let revisions = |last, most| {
+            let rows = reader.rollouts("c", row.uid, last, most).unwrap();
+            rows.into_iter().map(|row| row.revision).collect::<Vec<_>>()
+        };
+        assert_eq!((revisions(None, 9), revisions(None, 2)), (vec![3, 2, 1], vec![3, 2]));
+        assert_eq!((revisions(Some(1), 9), revisions(Some(1), 1)), (vec![2, 1], vec![2]));
         let at = |sought| reader.find("c", row.uid, sought).unwrap().unwrap();
         let number = |began: Millis| at(EpisodeSelector::At(began)).0;
         assert_eq!((at(EpisodeSelector::Revision(3)).0, at(EpisodeSelector::Last).0), (2, 2));
@@ -200,6 +205,28 @@ fn scaled_pod(at_millis: Millis, r#type: &str, number: u64, is_ready: bool) -> S
     scaled_line(at_millis, r#type, "Pod", number, [json!({ "nodeName": "node-1" }), status])
 }
 
+/// The list after a gap lacks the Deployment: its deletion is not certain, but its trouble before the gap is.
+#[test]
+fn trouble_stays_in_the_index_when_its_deployment_goes_missing_in_a_gap() {
+    let pods = [10, 11].map(|number| scaled_pod(100_000, "LISTED", number, true)).concat();
+    let message =
+        "pods \"web-1-p12\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2";
+    let text = scaled_lines(100_000, "LISTED", 2, [2, 2], "")
+        + &pods
+        + &list_done(100_000, None)
+        + &scaled_lines(105_000, "MODIFIED", 4, [2, 2], message)
+        + &list_done(180_000, Some(115_000));
+    let timeline = Recording::read(&text).play();
+    assert_eq!(timeline.model().deployments.get(&web()).unwrap().deleted_millis, Some(180_000));
+    let rows = |from_millis: Millis| index::episode_rows(&text, web(), (from_millis, 180_000), None, false);
+    let [None, Some(row)] = rows(105_000) else { panic!("one row") };
+    assert_eq!((row.episode, row.started_millis, row.ended_millis), (EpisodeKind::Scaling, 105_000, Some(115_000)));
+    let cause = "Scaled from 2 to 4. Revision 1 had 2 of 4 available: quota q was used up.";
+    assert_eq!((row.cause_words().as_str(), row.status().mark), (cause, StatusMark::Late));
+    assert_eq!((row.is_deleted, row.took_millis()), (true, None), "nobody saw its end");
+    assert_eq!(rows(115_001), [None, None], "nothing was observed of it");
+}
+
 /// The rollout before is over for long: the trouble of a scaling is told nowhere else.
 #[test]
 fn a_scaling_whose_pods_do_not_start_has_the_cause_of_its_verdict() {
@@ -241,11 +268,22 @@ fn a_scaling_whose_pods_do_not_start_has_the_cause_of_its_verdict() {
         let pods = [10, 11, 12, 13].map(|number| scaled_pod(180_000, "LISTED", number, true)).concat();
         let there = scaled_lines(180_000, "LISTED", 4, [4, 4], "") + &pods + &list_done(180_000, Some(since_millis));
         let [_, row] = index::episode_rows(&(refused + &there), web(), (105_000, 180_000), None, false);
-        row.map(|row| (row.episode, row.cause)).unwrap()
+        row.map(|row| (row.episode, row.took_millis(), row.cause)).unwrap()
     };
-    assert_eq!(unseen(114_999), (EpisodeKind::Scaling, String::new()));
+    assert_eq!(unseen(114_999), (EpisodeKind::Scaling, None, String::new()));
     let cause = "Revision 1 has 2 of 4 available: quota q is used up.";
-    assert_eq!(unseen(115_000), (EpisodeKind::Scaling, cause.to_owned()));
+    assert_eq!(unseen(115_000), (EpisodeKind::Scaling, None, cause.to_owned()));
+    // Its end is observed after a gap.
+    let pods_before = [10, 11].map(|number| scaled_pod(150_000, "LISTED", number, true)).concat();
+    let with_gap = listed()
+        + &scaled_lines(105_000, "MODIFIED", 4, [2, 2], "")
+        + &scaled_lines(150_000, "LISTED", 4, [2, 2], "")
+        + &pods_before
+        + &list_done(150_000, Some(130_000))
+        + &pods(180_000, "ADDED", true)
+        + &scaled_lines(180_000, "MODIFIED", 4, [4, 4], "");
+    let [_, row] = index::episode_rows(&with_gap, web(), (105_000, 180_000), None, false);
+    assert_eq!(row.unwrap().took_millis(), Some(75_000));
     // What passes sooner is no trouble.
     let brief = listed() + &scaled_lines(105_000, "MODIFIED", 4, [4, 2], "") + &pods(105_100, "ADDED", false);
     let brief = brief + &pods(115_099, "MODIFIED", true) + &scaled_lines(115_099, "MODIFIED", 4, [4, 4], "");

@@ -1,5 +1,6 @@
 //! The index of rollouts: what a row keeps, and who finds it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use server::access::permissions::Permissions;
@@ -7,7 +8,7 @@ use server::access::scope::{LinkScope, WorkloadName};
 use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
-use server::history::store::{Commit, Store};
+use server::history::store::{Commit, Episode, Store};
 use server::history::{Archive, tap};
 use server::kube::Observed;
 use server::telemetry::clock;
@@ -15,10 +16,10 @@ use timeline::episodes::{EpisodeRow, Search, UNKNOWN_CAUSE};
 use timeline::fact::{Kind, Seen};
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
-use timeline::{Fact, Millis, Retention, Timeline, Uid, Workload};
+use timeline::{EpisodeKind, Fact, Millis, Retention, Timeline, Uid, Workload};
 
 use crate::common::fed::feed;
-use crate::history::one_replica::{set, web};
+use crate::history::one_replica::{apply, complete, last_row, set, web};
 use crate::history::{Indexed, SMALL, commit, in_folder, indexed, places, recorded};
 
 #[test]
@@ -147,6 +148,120 @@ fn a_begin_that_was_seen_stays_seen_after_a_restart() {
             let found = Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 9).unwrap();
             assert_eq!(found.rollouts[0].trigger, trigger);
         }
+    }
+}
+
+/// A rollout whose progress deadline passed goes on until its Deployment is deleted.
+#[test]
+fn a_stuck_rollout_whose_deployment_is_deleted_is_over_with_the_deletion() {
+    let mut timeline = complete();
+    apply(&mut timeline, [(20_000, web(2, [2, 1, 1])), (20_000, set(2, 0, Seen::Added))]);
+    let mut model = timeline.model().clone();
+    let deployment = model.deployments.get_mut(&Uid::from_bits(1)).unwrap();
+    deployment.deleted_millis = Some(900_000);
+    deployment.rollouts.last_mut().unwrap().deadline_exceeded_millis = Some(620_000);
+    let row = last_row(&Timeline::from_model(model, 0), 900_000);
+    let told = (row.outcome, row.ended_millis, row.deadline_millis, row.moment_millis);
+    assert_eq!(told, (Outcome::Deleted, None, Some(620_000), Some(900_000)));
+    for place in places() {
+        let mut store = place.open(SMALL);
+        store.commit(&[Commit { rollouts: vec![row.clone()], ..commit(None, None) }]).unwrap();
+        let found = [900_000, 900_001].map(|from_millis| {
+            let search = Search { from_millis: Some(from_millis), ..Search::default() };
+            Reader::new(&place.location).search(&search, &Permissions::All, None, 9).unwrap().rollouts.len()
+        });
+        assert_eq!(found, [1, 0]);
+    }
+}
+
+/// Pods that fail after a rollout was complete are trouble of it, for as long as its episode goes on.
+#[test]
+fn a_rollout_with_trouble_is_found_until_its_episode_is_over_or_the_next_one_begins() {
+    let uid = Uid::from_bits(1);
+    let rollout = |revision: u64, started_millis: Millis, cause: &str| EpisodeRow {
+        uid,
+        revision,
+        started_millis,
+        ended_millis: Some(started_millis + 1_000),
+        outcome: Outcome::Complete,
+        cause: cause.to_owned(),
+        ..EpisodeRow::default()
+    };
+    let (first, failing) = (rollout(1, 20_000, ""), rollout(1, 20_000, "Containers crash."));
+    let next = rollout(2, 60_000, "");
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let reader = Reader::new(&place.location);
+        let mut found = |rollouts: Vec<EpisodeRow>, is_open: bool, times: [Millis; 2]| {
+            let to_millis = if is_open { 50_000 } else { 100_000 };
+            let (row_before, row) = (None, None);
+            let episode = Episode { uid, from_millis: 20_500, to_millis, is_open, row_before, row, body: vec![0] };
+            let known = Commit { rollouts, episodes: vec![episode], heard_millis: 100_000, ..commit(None, None) };
+            store.commit(&[known]).unwrap();
+            times.map(|from_millis| {
+                let search = Search { from_millis: Some(from_millis), ..Search::default() };
+                let found = reader.search(&search, &Permissions::All, None, 9).unwrap().rollouts;
+                let overview = reader.overview(&search, &Permissions::All, &[("c", uid)], 9).unwrap();
+                assert_eq!(overview.last, [found.clone()]);
+                found.into_iter().map(|row| row.revision).collect::<Vec<_>>()
+            })
+        };
+        assert_eq!(found(vec![first.clone()], false, [21_000, 21_001]), [vec![1], vec![]]);
+        assert_eq!(found(vec![failing.clone()], false, [100_000, 100_001]), [vec![1], vec![]]);
+        assert_eq!(found(Vec::new(), true, [100_000, 100_001]), [vec![1], vec![]], "heard of until then");
+        assert_eq!(found(vec![next.clone()], false, [59_999, 60_000]), [vec![2, 1], vec![2]]);
+    }
+}
+
+/// The row of trouble that began before a rollout may be written after the one of the rollout.
+#[test]
+fn the_images_before_are_those_of_the_row_before_by_time() {
+    let row = |revision: u64, episode: EpisodeKind, started_millis: Millis| EpisodeRow {
+        uid: Uid::from_bits(1),
+        revision,
+        episode,
+        started_millis,
+        ended_millis: Some(started_millis + 1_000),
+        images: format!("web:v{revision}"),
+        ..EpisodeRow::default()
+    };
+    let rollout = |revision, started_millis| row(revision, EpisodeKind::Rollout, started_millis);
+    let row_before = Some(Box::new(row(1, EpisodeKind::Failure, 18_000)));
+    let (uid, from_millis, to_millis, body) = (Uid::from_bits(1), 18_000, 30_000, vec![0]);
+    let episode = Episode { uid, from_millis, to_millis, is_open: false, row_before, row: None, body };
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let rollouts = vec![rollout(1, 1_000), rollout(2, 20_000)];
+        let known = Commit { rollouts, episodes: vec![episode.clone()], ..commit(None, None) };
+        let next = Commit { rollouts: vec![rollout(3, 40_000)], ..commit(None, None) };
+        store.commit(&[known, next]).unwrap();
+        let found = Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 9).unwrap();
+        let found: Vec<_> = found.rollouts.iter().map(|row| (row.number, row.images_before.as_str())).collect();
+        assert_eq!(found, [(3, "web:v2"), (1, "web:v1"), (2, "web:v1"), (0, "")]);
+    }
+}
+
+/// A day after a rollout the timeline forgets the limits of then: its row keeps them when the Deployment is scaled.
+#[test]
+fn a_rollout_that_is_over_keeps_its_replicas_and_limits_when_its_deployment_is_scaled() {
+    let mut timeline = complete();
+    let over = last_row(&timeline, 10_000);
+    let Fact::Deployment(mut scaled, _) = web(1, [1, 1, 1]) else { unreachable!() };
+    (scaled.now.generation, scaled.now.status.observed_generation, scaled.now.spec.replicas) = (2, 2, 3);
+    timeline.apply(20_000, Fact::Deployment(scaled, Seen::Modified));
+    let retention = Retention::default();
+    timeline.prune(20_001 + retention.age_millis, &retention, &BTreeSet::new());
+    let later = last_row(&timeline, 20_001 + retention.age_millis);
+    let figures = |row: &EpisodeRow| (row.outcome, row.replicas, row.ceiling, row.floor);
+    assert_eq!(figures(&later), (Outcome::Complete, 3, None, None), "the limits of now are not those of then");
+    for place in places() {
+        let mut store = place.open(SMALL);
+        for row in [&over, &later] {
+            store.commit(&[Commit { rollouts: vec![row.clone()], ..commit(None, None) }]).unwrap();
+        }
+        let found = Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 9).unwrap();
+        let found: Vec<_> = found.rollouts.iter().map(figures).collect();
+        assert_eq!(found, [(Outcome::Complete, 1, Some(2), Some(1))]);
     }
 }
 

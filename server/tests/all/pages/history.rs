@@ -50,9 +50,21 @@ async fn rollouts_are_found_by_what_is_asked_for_page_after_page() {
         let text = common::recording(&rollout.cluster);
         Recording::read(&text).span().unwrap().1
     };
+    // Trouble lasts until the episode is over, that of all of the recording, or until the next rollout begins.
+    let is_lasting = |rollout: &EpisodeRow, from: Millis| {
+        let is_next = |next: &EpisodeRow| {
+            next.is_rollout()
+                && (&next.cluster, next.uid) == (&rollout.cluster, rollout.uid)
+                && next.number > rollout.number
+                && next.started_millis <= from
+        };
+        rollout.is_rollout() && !rollout.trouble().is_empty() && heard(rollout) >= from && !all.iter().any(is_next)
+    };
     let went_on = |rollout: &EpisodeRow, from: Millis, to: Millis| {
         let is_open = open(rollout).is_none();
-        goes_on(rollout, from, to) && (!is_open || rollout.started_millis >= from || heard(rollout) >= from)
+        let is_before = rollout.started_millis < to;
+        (goes_on(rollout, from, to) && (!is_open || rollout.started_millis >= from || heard(rollout) >= from))
+            || (is_before && is_lasting(rollout, from))
     };
     let between = like(&|rollout| went_on(rollout, from, to));
     let began = like(&|rollout| (from..to).contains(&rollout.started_millis));

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use app::compare::Course;
 use axum::http::StatusCode;
 use server::feed::recording::Recording;
+use server::history::options::Limits;
 use server::history::rollout_cache;
+use server::history::sqlite::Sqlite;
+use server::history::store::{Commit, Store};
 use server::hub::Handle;
 use server::web::state::Site;
 use timeline::address;
@@ -14,11 +17,11 @@ use timeline::model::PodState;
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
 use timeline::wire::{self, ServerFrame, Snapshot};
-use timeline::{Millis, Workload};
+use timeline::{Millis, Uid, Workload};
 
 use crate::common;
 use crate::common::fed::feed;
-use crate::pages::kept::kept;
+use crate::pages::kept::{archive, kept};
 use crate::pages::site::{everything, fetch, site_of};
 
 #[tokio::test]
@@ -135,6 +138,31 @@ async fn the_list_of_rollouts_tells_the_trouble_that_the_history_tells() {
     assert!(troubled > 0);
 }
 
+/// A row of the history leads to its comparison, however many rollouts came later.
+#[tokio::test]
+async fn the_comparison_finds_a_rollout_that_is_older_than_the_newest_hundred() {
+    let folder = tempfile::tempdir().unwrap();
+    let rollout = |revision: u64| EpisodeRow {
+        namespace: "shop".to_owned(),
+        name: "web".to_owned(),
+        uid: Uid::from_bits(1),
+        revision,
+        started_millis: revision as Millis * 60_000,
+        ended_millis: Some(revision as Millis * 60_000 + 1_000),
+        outcome: Outcome::Complete,
+        ..EpisodeRow::default()
+    };
+    let rollouts = (1..=150).map(rollout).collect();
+    let commit = Commit { cluster: "c".into(), rollouts, ..Commit::default() };
+    Sqlite::open(folder.path(), Limits::default()).unwrap().commit(&[commit]).unwrap();
+    let rollcast = site_of(Vec::new(), Site { archive: Some(archive(folder.path())), ..Site::default() });
+    let of = |revision| address::compare(&Workload::deployment("c", "shop", "web"), Uid::from_bits(1), revision, None);
+    let first = fetch(&rollcast, &of(1)).await.text;
+    assert!(first.contains("The pods of revision 1 of web are no longer in the history"), "{first}");
+    let unknown = fetch(&rollcast, &of(151)).await.text;
+    assert!(unknown.contains("The history has no rollout of web with this revision"), "{unknown}");
+}
+
 #[tokio::test]
 async fn a_rollout_is_compared_with_those_before_it() {
     let kept = kept();
@@ -151,6 +179,9 @@ async fn a_rollout_is_compared_with_those_before_it() {
     assert_eq!(page.text.matches("data-testid=\"before\"").count(), 5);
     let with = fetch(&kept.rollcast, &compare(6, Some(2))).await;
     assert!(with.text.contains("revision 6: took 2.7 s; revision 2: took 2.1 s"), "{}", with.text);
+    let with_later = fetch(&kept.rollcast, &compare(2, Some(6))).await;
+    assert!(with_later.text.contains("revision 2: took 2.1 s; revision 6: took 2.7 s"), "{}", with_later.text);
+    assert_eq!(with_later.text.matches("data-testid=\"before\"").count(), 1);
     let first = fetch(&kept.rollcast, &compare(1, None)).await;
     assert!(first.text.contains("Its duration is not compared"), "{}", first.text);
     // The list of rollouts says the same.
