@@ -24,16 +24,13 @@ pub(super) const SCHEMA: Schema = Schema { table: "_sqlx_migrations", migrations
 pub(super) const CLOCKS_MILLIS: Millis = 1_000;
 
 /// The columns of a row for [`read_rollout`]; the table is called `r`. Its pods are kept while an episode has them: the last one that began
-/// before it, as there may be thousands. Those of a workload follow each other, but where two servers wrote them. The row before it is the
-/// last one by time, as trouble before a rollout may have a higher number. `+` and the name let SQLite read rows by their time: it would read
-/// all of the workload otherwise. The first row has none before it, and rows of its name may be many.
+/// before it, as there may be thousands. Those of a workload follow each other, but where two servers wrote them.
 const ROLLOUT: &str = "rollout, started_millis, r.uid, number, first_available_millis, restarts,
      CASE WHEN (SELECT e.to_millis FROM episodes e WHERE e.cluster = r.cluster AND e.uid = r.uid
          AND e.from_millis <= r.started_millis + 1000 ORDER BY e.from_millis DESC LIMIT 1) >= r.started_millis
      THEN 1 ELSE 0 END, (SELECT z.name FROM clusters z WHERE z.id = r.cluster),
-     coalesce((SELECT b.rollout FROM rollouts b WHERE r.number > 0 AND +b.cluster = r.cluster AND b.uid = r.uid
-         AND b.workload = r.workload AND b.started_millis < r.started_millis
-         ORDER BY b.started_millis DESC, b.number DESC LIMIT 1), '')";
+     coalesce((SELECT b.rollout FROM rollouts b WHERE b.cluster = r.cluster AND b.uid = r.uid AND b.number < r.number
+         ORDER BY b.number DESC LIMIT 1), '')";
 type RolloutRow = (String, Millis, String, i64, Millis, i64, i64, String, String);
 
 pub(super) fn clusters(database: &mut Connection) -> Result<Vec<i64>, StoreError> {

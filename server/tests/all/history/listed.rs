@@ -16,7 +16,7 @@ use timeline::episodes::{EpisodeRow, Search, UNKNOWN_CAUSE};
 use timeline::fact::{Kind, Seen};
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
-use timeline::{EpisodeKind, Fact, Millis, Retention, Timeline, Uid, Workload};
+use timeline::{Fact, Millis, Retention, Timeline, Uid, Workload};
 
 use crate::common::fed::feed;
 use crate::history::one_replica::{apply, complete, last_row, set, web};
@@ -210,34 +210,6 @@ fn a_rollout_with_trouble_is_found_until_its_episode_is_over_or_the_next_one_beg
         assert_eq!(found(vec![failing.clone()], false, [100_000, 100_001]), [vec![1], vec![]]);
         assert_eq!(found(Vec::new(), true, [100_000, 100_001]), [vec![1], vec![]], "heard of until then");
         assert_eq!(found(vec![next.clone()], false, [59_999, 60_000]), [vec![2, 1], vec![2]]);
-    }
-}
-
-/// The row of trouble that began before a rollout may be written after the one of the rollout.
-#[test]
-fn the_images_before_are_those_of_the_row_before_by_time() {
-    let row = |revision: u64, episode: EpisodeKind, started_millis: Millis| EpisodeRow {
-        uid: Uid::from_bits(1),
-        revision,
-        episode,
-        started_millis,
-        ended_millis: Some(started_millis + 1_000),
-        images: format!("web:v{revision}"),
-        ..EpisodeRow::default()
-    };
-    let rollout = |revision, started_millis| row(revision, EpisodeKind::Rollout, started_millis);
-    let row_before = Some(Box::new(row(1, EpisodeKind::Failure, 18_000)));
-    let (uid, from_millis, to_millis, body) = (Uid::from_bits(1), 18_000, 30_000, vec![0]);
-    let episode = Episode { uid, from_millis, to_millis, is_open: false, row_before, row: None, body };
-    for place in places() {
-        let mut store = place.open(SMALL);
-        let rollouts = vec![rollout(1, 1_000), rollout(2, 20_000)];
-        let known = Commit { rollouts, episodes: vec![episode.clone()], ..commit(None, None) };
-        let next = Commit { rollouts: vec![rollout(3, 40_000)], ..commit(None, None) };
-        store.commit(&[known, next]).unwrap();
-        let found = Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 9).unwrap();
-        let found: Vec<_> = found.rollouts.iter().map(|row| (row.number, row.images_before.as_str())).collect();
-        assert_eq!(found, [(3, "web:v2"), (1, "web:v1"), (2, "web:v1"), (0, "")]);
     }
 }
 
