@@ -202,7 +202,7 @@ fn a_rollout_with_trouble_is_found_until_its_episode_is_over_or_the_next_one_beg
                 let search = Search { from_millis: Some(from_millis), ..Search::default() };
                 let found = reader.search(&search, &Permissions::All, None, 9).unwrap().rollouts;
                 let overview = reader.overview(&search, &Permissions::All, &[("c", uid)], 9).unwrap();
-                assert_eq!(overview.last, [found.clone()]);
+                assert_eq!(overview.last, std::slice::from_ref(&found));
                 found.into_iter().map(|row| row.revision).collect::<Vec<_>>()
             })
         };
