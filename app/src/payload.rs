@@ -4,7 +4,7 @@ use leptos::prelude::use_context;
 use serde::{Deserialize, Serialize};
 use timeline::address;
 use timeline::list::{ListCopy, ListDelta, Overall, Query, Window};
-use timeline::wire::{Connection, Moment, Snapshot};
+use timeline::wire::{Connection, ConnectionState, Moment, Snapshot};
 use timeline::words::count;
 use timeline::{Workload, say};
 
@@ -123,12 +123,17 @@ impl DeploymentPayload {
 
     /// Builds the preview of a link to the page.
     pub fn preview(&self) -> Preview {
-        let badge = self.view().map_or("Not found", |view| view.verdict.badge.as_str());
+        let view = self.view().map(|view| view.verdict.badge.as_str());
+        // While the cluster is not heard, the last verdict may not be the present one.
+        let is_silent = self.moment.is_none() && matches!(self.connection.state, ConnectionState::Stale { .. });
+        let badge = view.map_or("Not found", |badge| if is_silent { "No data" } else { badge });
+        let seen = if is_silent && view.is_some() { "Last seen: " } else { "" };
         // There are pictures of Deployments and of rollouts, and none of moments.
-        let is_drawn = self.snapshot.deployment.is_some() && self.moment.is_none();
+        let is_of_moment = self.moment.is_some() && self.workload.rollout.is_none();
+        let is_drawn = self.snapshot.deployment.is_some() && !is_of_moment;
         Preview {
             title: page_title(badge, &self.workload.namespace, &self.workload.name),
-            description: self.description(self.moment.is_some() || self.workload.rollout.is_some()),
+            description: format!("{seen}{}", self.description(self.moment.is_some() || self.workload.rollout.is_some())),
             image: is_drawn.then(|| address::below(&self.workload, "preview.png")),
         }
     }
@@ -152,7 +157,8 @@ impl ListPayload {
     /// Builds the preview of a link to the page.
     pub fn preview(&self) -> Preview {
         let copy = self.copy();
-        let places = count(copy.overall.clusters.len() as u32, "cluster");
+        let clusters = if self.query.cluster.is_some() { 1 } else { copy.overall.clusters.len() as u32 };
+        let places = count(clusters, "cluster");
         let live = self.live_words(&copy.overall);
         Preview {
             title: crate::list::title(&copy.overall, &self.query),
@@ -177,7 +183,6 @@ impl ListPayload {
 #[cfg(test)]
 mod tests {
     use timeline::list::ClusterState;
-    use timeline::wire::ConnectionState;
 
     use super::*;
     use crate::list::test_data::cluster;
@@ -197,6 +202,6 @@ mod tests {
         assert_eq!(said(vec![well.clone()], Query::default()), live);
         let both = vec![well, silent];
         assert_eq!(said(both.clone(), Query::default()), ["0 Deployments, in 2 clusters.", "0 Deployments."]);
-        assert_eq!(said(both, of_well), ["0 Deployments, in 2 clusters, live.", "0 Deployments, live."]);
+        assert_eq!(said(both, of_well), live, "the other one is not listed");
     }
 }

@@ -80,7 +80,7 @@ fn choose(world: &World, pod: &Pod) -> Result<String, String> {
         if why.is_empty() {
             let siblings = pods.iter().filter(is_sibling).count();
             let is_of_pool = world.settings.pool.as_ref().is_some_and(|pool| pool.has_node(&name));
-            let rank = (is_of_pool, -preference(node, &spec), siblings, pods.len(), name);
+            let rank = (-preference(node, &spec), is_of_pool, siblings, pods.len(), name);
             if best.as_ref().is_none_or(|known| rank < *known) {
                 best = Some(rank);
             }

@@ -47,12 +47,14 @@ pub struct Step {
 #[derive(Debug, Clone, Copy)]
 enum Act {
     Look,
-    /// A healthy Deployment of this size, with this deadline and these seconds that pods must be ready.
+    /// A healthy Deployment of this size, with this deadline and these seconds that pods must be ready; on every node, if the story is
+    /// about nodes.
     Prepare {
         replicas: i32,
         deadline: i32,
         min_ready: i32,
         recreate: bool,
+        is_spread: bool,
     },
     /// The next version, with a fate.
     Version(&'static str),
@@ -207,8 +209,8 @@ impl Player {
 
 /// Does it, and tells the command. What is refused is left: the next story prepares everything again.
 fn act(world: &mut World, of: &Key, act: Act) -> String {
-    if let Act::Prepare { replicas, deadline, min_ready, recreate } = act {
-        prepare(world, of, replicas, (deadline, min_ready, recreate));
+    if let Act::Prepare { replicas, deadline, min_ready, recreate, is_spread } = act {
+        prepare(world, of, replicas, (deadline, min_ready, recreate), is_spread);
         return String::new();
     }
     let Some(choice) = Choice::of(world, of) else { return String::new() };
@@ -245,7 +247,13 @@ fn action(world: &World, choice: &Choice, of: &Key, act: Act) -> Option<Action> 
 }
 
 /// Brings the Deployment to where a story begins: healthy, of this size, nothing paused, every node there, the quota out of the way.
-pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready, recreate): (i32, i32, bool)) {
+pub fn prepare(
+    world: &mut World,
+    of: &Key,
+    replicas: i32,
+    (deadline, min_ready, recreate): (i32, i32, bool),
+    is_spread: bool,
+) {
     if world.store().typed::<Deployment>(of).is_none()
         && let Ok(made) = Object::read(Resource::Deployment, manifest(&of.namespace, &of.name, replicas))
     {
@@ -264,7 +272,7 @@ pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready,
     world.delete_if_there(Resource::ConfigMap, &Key::new(&of.namespace, lives::CONFIG_MAP));
     let image = choice.next_image("");
     let is_sick = Behavior::of_image(&choice.image) != Behavior::Healthy;
-    let is_uneven = leaves_node_empty(world, of, &choice, replicas);
+    let is_uneven = is_spread && leaves_node_empty(world, of, &choice, replicas);
     let _ = action::edit(world, of, |deployment| {
         let spec = deployment.spec.get_or_insert_default();
         spec.replicas = Some(replicas);

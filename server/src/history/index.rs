@@ -285,21 +285,28 @@ fn row_before_gap(text: &str, uid: Uid, (from_millis, until_millis): (Millis, Mi
     }
     let lines = rollout_span::trim(text, (Millis::MIN, until_millis));
     let (played, span) = (play(&lines, until_millis), (from_millis, until_millis));
-    let row = row_of_played(&played, &lines, uid, span, false, RowScope::FirstPart)?;
-    // What went on then may have ended at any time in the gap.
-    let is_part_unseen = row.is_part_unseen || row.ended_millis == Some(until_millis);
+    let row = row_of_played(&played, &lines, uid, span, false, RowScope::BeforeGap)?;
     // It is evicted for its age, as the rows of a deleted workload.
-    Some(EpisodeRow { is_part_unseen, is_deleted: true, ..row })
+    Some(EpisodeRow { is_deleted: true, ..row })
 }
 
 /// The part of an episode that its row tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowScope {
     Whole,
-    /// Everything until a rollout began, or until the gap in which the Deployment went missing.
+    /// Everything until a rollout began.
     FirstPart,
+    /// Everything until the gap in which the Deployment went missing. What went on then may have ended at any time in the gap.
+    BeforeGap,
     /// The deletion alone, where the row of a rollout before tells of losses and restarts.
     Deletion,
+}
+
+impl RowScope {
+    /// Returns whether the episode goes on after what its row tells.
+    const fn is_part(self) -> bool {
+        matches!(self, Self::FirstPart | Self::BeforeGap)
+    }
 }
 
 /// Plays the lines of an episode until it ends.
@@ -345,7 +352,10 @@ fn row_of_played(
         started_millis: episode.began_millis.clamp(from_millis, ended_millis.unwrap_or(to_millis)),
         ended_millis,
         // The list after a gap does not tell when it ended. A begin counts from when it was first seen.
-        is_part_unseen: episode.ended_millis.is_some_and(|at| rollout::is_in_gap(deployment, at)),
+        is_part_unseen: match episode.ended_millis {
+            Some(at) => rollout::is_in_gap(deployment, at),
+            None => scope == RowScope::BeforeGap,
+        },
         outcome: match episode.kind {
             _ if is_open => Outcome::Progressing,
             EpisodeKind::Deletion => Outcome::Deleted,
@@ -357,7 +367,7 @@ fn row_of_played(
         replicas: deployment.now.spec.replicas,
         restarts: Some(episode.restarted.iter().map(|restarted| restarted.times).sum()),
         moment_millis: ended_millis,
-        last_millis: Some(to_millis).filter(|_| scope == RowScope::FirstPart),
+        last_millis: Some(to_millis).filter(|_| scope.is_part()),
         is_deleted: deployment.deleted_millis.is_some(),
         is_kept: true,
         ..EpisodeRow::default()
@@ -374,7 +384,7 @@ fn assess_episode<'m>(
 ) -> Option<assess::Episode<'m>> {
     let mut episode = assess::episode(model, deployment.uid, now.skew_millis)?;
     match scope {
-        RowScope::Whole => {}
+        RowScope::Whole | RowScope::BeforeGap => {}
         RowScope::FirstPart => {
             let outage = assess::outage(model, deployment, episode.began_millis, Some(now.millis));
             episode.outage_millis = episode.outage_millis.max(outage.filter(|_| episode.is_whole));
@@ -382,7 +392,7 @@ fn assess_episode<'m>(
         RowScope::Deletion => keep_deletion(&mut episode, deployment),
     }
     // Containers run for their back-off before their workload comes to rest.
-    let is_settled = !is_open && scope != RowScope::FirstPart;
+    let is_settled = !is_open && !scope.is_part();
     let settled_millis = if is_settled { LONGEST_BACK_OFF_MILLIS + SETTLE_MILLIS } else { 0 };
     let later = Now { millis: now.millis + settled_millis, ..now };
     let pods = model.pods_of_deployment(deployment.uid);

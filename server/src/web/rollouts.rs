@@ -50,7 +50,12 @@ pub(crate) async fn list(
                 None => Ok(Vec::new()),
             }
         });
-        return Ok(kept.await?.unwrap_or_default());
+        let mut kept = kept.await?.unwrap_or_default();
+        // Rows of a later version are left out, and others may be evicted meanwhile.
+        if kept.first().is_some_and(|first| revision.is_some_and(|revision| first.revision != revision)) {
+            kept.clear();
+        }
+        return Ok(kept);
     }
     let Some(hub) = view.live_hub(workload).await else { return Ok(Vec::new()) };
     let named = Workload { uid: Some(uid), ..workload.clone() };

@@ -76,7 +76,7 @@ impl Cluster {
     pub fn replace(&self, make: impl FnOnce(i64, u64) -> World) {
         let mut state = self.lock();
         let now = state.now_millis();
-        // One more than the last one: a watch that has told everything goes on from the last one.
+        // A watch that has told everything is at the last revision: the new world begins after it, so that it ends with 410 as others do.
         let revision = state.world.store().revision() + 1;
         state.world = make(now, revision);
         let revision = state.world.store().revision();

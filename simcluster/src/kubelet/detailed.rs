@@ -87,11 +87,13 @@ impl PodRecord {
 pub(super) fn plan(world: &mut World, pod: &Pod) {
     let uid = pod.metadata.uid.clone().unwrap_or_default();
     let now = world.now_millis();
-    if meta::is_finished(pod) && !meta::is_deleting(&pod.metadata) {
+    let is_known = world.pods.contains_key(&uid);
+    // One that is finished, and is held by a finalizer after its record is gone, does not begin anew.
+    if meta::is_finished(pod) && !(is_known && meta::is_deleting(&pod.metadata)) {
         world.pods.remove(&uid);
         return;
     }
-    if !world.pods.contains_key(&uid) {
+    if !is_known {
         let begins = now + world.random.i64(30..=120);
         let address = world.pick_address();
         world.pods.insert(uid.clone(), PodRecord::new(pod, begins, address));

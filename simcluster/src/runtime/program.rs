@@ -164,10 +164,11 @@ impl Program {
     }
 }
 
-/// Returns whether a pod needs a detailed simulation: probes, init containers, volumes, known arguments or a restart
-/// policy other than `Always`.
+/// Returns whether a pod needs a detailed simulation: probes, init containers, volumes, known arguments, or a program that ends and is
+/// not always started again.
 pub(crate) fn is_detailed(pod: &Pod) -> bool {
     let Some(spec) = &pod.spec else { return false };
+    let is_restarted = spec.restart_policy.as_deref().is_none_or(|policy| policy == "Always");
     let is_more = |container: &Container| {
         let behavior = Behavior::of_image(container.image.as_deref().unwrap_or_default());
         container.startup_probe.is_some()
@@ -177,11 +178,11 @@ pub(crate) fn is_detailed(pod: &Pod) -> bool {
                 behavior,
                 Behavior::Ends | Behavior::Large | Behavior::Denied | Behavior::TooMany | Behavior::NoHost
             )
+            || (!is_restarted && matches!(behavior, Behavior::Crash | Behavior::OutOfMemory))
             || arguments(container).next().is_some()
             || super::config_maps::of_container(container).next().is_some()
     };
-    spec.restart_policy.as_deref().is_some_and(|policy| policy != "Always")
-        || spec.init_containers.as_ref().is_some_and(|init| !init.is_empty())
+    spec.init_containers.as_ref().is_some_and(|init| !init.is_empty())
         || super::config_maps::of_volumes(spec).next().is_some()
         || spec.containers.iter().any(is_more)
 }

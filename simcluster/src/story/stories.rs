@@ -3,7 +3,12 @@
 use super::{Act, Story, Until, lives, step};
 
 const fn ready(replicas: i32) -> Act {
-    Act::Prepare { replicas, deadline: 600, min_ready: 0, recreate: false }
+    Act::Prepare { replicas, deadline: 600, min_ready: 0, recreate: false, is_spread: false }
+}
+
+/// Like [`ready`], with pods on every node.
+const fn spread(replicas: i32) -> Act {
+    Act::Prepare { replicas, deadline: 600, min_ready: 0, recreate: false, is_spread: true }
 }
 
 /// Makes stories of `NAME TITLE { ACT, UNTIL => SENTENCE; … }`.
@@ -63,7 +68,7 @@ pub static STORIES: [Story; 21] = stories! {
         Act::Resume, Until::Stable => "Resumed: one rollout, with the last image.";
     }
     "deadline" "What if it takes too long?" {
-        Act::Prepare { replicas: 3, deadline: 10, min_ready: 0, recreate: false }, Until::Stable => "Three pods. This Deployment must make progress within ten seconds.";
+        Act::Prepare { replicas: 3, deadline: 10, min_ready: 0, recreate: false, is_spread: false }, Until::Stable => "Three pods. This Deployment must make progress within ten seconds.";
         Act::Version("crash"), Until::Deadline => "The new version crashes, again and again.";
         Act::Look, Until::Read => "The deadline has passed. That is only said: nothing is undone, the controller keeps trying.";
         Act::Version(""), Until::Stable => "A version that works. It recovers by itself.";
@@ -85,20 +90,20 @@ pub static STORIES: [Story; 21] = stories! {
         Act::Quota(false), Until::Stable => "The quota grows. The controller had been trying all the time.";
     }
     "recreate" "What if two versions must never run together?" {
-        Act::Prepare { replicas: 3, deadline: 600, min_ready: 0, recreate: true }, Until::Stable => "Three pods, with the strategy Recreate.";
+        Act::Prepare { replicas: 3, deadline: 600, min_ready: 0, recreate: true, is_spread: false }, Until::Stable => "Three pods, with the strategy Recreate.";
         Act::Version(""), Until::Stable => "Another image: every old pod goes first. Only then the new ReplicaSet appears. In between nobody serves.";
     }
     "min-ready-seconds" "What if a pod must prove itself?" {
-        Act::Prepare { replicas: 3, deadline: 600, min_ready: 5, recreate: false }, Until::Stable => "Three pods that count only after having been ready for five seconds.";
+        Act::Prepare { replicas: 3, deadline: 600, min_ready: 5, recreate: false, is_spread: false }, Until::Stable => "Three pods that count only after having been ready for five seconds.";
         Act::Version(""), Until::Stable => "Each new pod is ready first, and available five seconds later. Only then an old one may go.";
     }
     "drain" "What if a node is drained?" {
-        ready(8), Until::Stable => "Eight pods on four nodes.";
+        spread(8), Until::Stable => "Eight pods on four nodes.";
         Act::Drain, Until::Stable => "A node takes no more pods, and those that it has are evicted: asked to go, and replaced on the other nodes. No template changed, so the revision stays.";
         Act::Uncordon, Until::Stable => "The node takes pods again. Nothing moves back: only new pods look for a node.";
     }
     "node-lost" "What if a node disappears?" {
-        ready(8), Until::Stable => "Eight pods on four nodes.";
+        spread(8), Until::Stable => "Eight pods on four nodes.";
         Act::LoseNode, Until::WrittenOff => "A node is gone. Its pods still look as if they ran: nobody tells otherwise. Kubernetes waits before it writes them off.";
         Act::Look, Until::Stable => "Written off and replaced on the other nodes.";
         Act::AddNodes, Until::Stable => "The node is back.";
@@ -123,7 +128,7 @@ pub static STORIES: [Story; 21] = stories! {
         Act::MakeConfigMap, Until::Stable => "The ConfigMap is made. The kubelet had been trying all the time, after twice as long each time.";
     }
     "new-node" "What if there is no room for a pod?" {
-        ready(4), Until::Stable => "Four pods on four nodes.";
+        spread(4), Until::Stable => "Four pods on four nodes.";
         Act::Patch(lives::large), Until::Stable => "The next version asks for so many CPUs that a node holds one of its pods.";
         Act::Scale(5), Until::Stable => "A fifth pod finds no node. An autoscaler adds one, which takes its time; the pod waits, and nothing is wrong.";
         Act::Scale(4), Until::Passed(45_000) => "Four are enough again. The node that stands empty will be taken away.";

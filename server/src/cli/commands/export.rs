@@ -59,7 +59,7 @@ fn read(path: &Path) -> anyhow::Result<Recording> {
     Ok(recording)
 }
 
-/// Chooses by name: one that was created again has its name from several Deployments.
+/// Chooses by name: several Deployments may have had it.
 async fn choose_deployment(hub: &Handle, arguments: &cli::Export) -> anyhow::Result<Workload> {
     let known: BTreeSet<(String, String)> = hub
         .read(|reader| {

@@ -44,7 +44,7 @@ pub(super) fn picture(
         return lines;
     };
     if let Some(view) = &follower.copy.said.view {
-        lines.extend(verdict(view, width, now));
+        lines.extend(verdict(view, !follower.is_connecting(), width, now));
     }
     let blocks = blocks(&follower.copy.model, deployment);
     let pods: usize = blocks.iter().map(|block| block.pods.len()).sum();
@@ -69,7 +69,7 @@ pub(super) fn picture(
         }
     }
     if rows.len() > room {
-        // The current revision is last.
+        // The current revision is the last one.
         rows = rows.split_off(rows.len() - room);
         if let Some(first) = rows.first_mut() {
             *first = Line::raw("…");
@@ -102,7 +102,8 @@ fn story_rows(told: &story::Line, width: usize) -> Vec<Line<'static>> {
     rows
 }
 
-fn verdict(view: &View, width: usize, now: Millis) -> Vec<Line<'static>> {
+/// Draws the verdict; with the command to be copied, if it is printed at the end, too.
+fn verdict(view: &View, has_command: bool, width: usize, now: Millis) -> Vec<Line<'static>> {
     let said = &view.verdict;
     let color = match said.tone {
         Tone::Ok => Color::Green,
@@ -121,7 +122,7 @@ fn verdict(view: &View, width: usize, now: Millis) -> Vec<Line<'static>> {
     for text in [&said.why, &view.next] {
         lines.extend(wrapped(&plain(text), width).into_iter().map(Line::raw));
     }
-    if let Some(remedy) = &view.remedy {
+    if let Some(remedy) = view.remedy.as_ref().filter(|_| has_command) {
         lines.extend(remedy_rows(remedy, width));
     }
     lines.extend(wrapped(&plain(&view.budget), width).into_iter().map(|line| Line::raw(line).dark_gray()));

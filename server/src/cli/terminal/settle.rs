@@ -47,6 +47,7 @@ impl SettleTimer {
     pub(super) fn complete(&mut self, follower: &Follower, now: Instant) -> Option<WaitOutcome> {
         let view = follower.copy.said.view.as_ref()?;
         if self.fail_fast && view.reasons.iter().any(|reason| reason.is_fatal) {
+            self.reset();
             return Some(WaitOutcome::Failed);
         }
         if self.lasts.is_zero() {

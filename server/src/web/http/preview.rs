@@ -15,6 +15,7 @@ use timeline::viewer::DeploymentCopy;
 
 use super::extract::NamedWorkload;
 use crate::export::assets;
+use crate::hub::Handle;
 use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
 use crate::web::previews::{DrawPermit, ImageFormat, PreviewError};
@@ -33,8 +34,16 @@ pub(super) async fn picture(view: &ClientView, workload: &Workload, format: Imag
     if !view.can_see(workload) || part.is_some_and(|scope| !scope.is_part_of(workload)) {
         return not_found();
     }
+    // A recording is opened before the turn to draw: others draw meanwhile.
+    let past = match workload.rollout {
+        None => None,
+        Some(_) => match view.hub(workload).await {
+            None => return not_found(),
+            hub => hub,
+        },
+    };
     let draw = async |turn| {
-        let svg = drawing(view, workload).await.ok_or(PreviewError::Unknown)?;
+        let svg = drawing(view, workload, past.as_ref()).await.ok_or(PreviewError::Unknown)?;
         match format {
             ImageFormat::Svg => Ok(Bytes::from(svg)),
             ImageFormat::Png => {
@@ -61,8 +70,11 @@ pub(super) async fn picture(view: &ClientView, workload: &Workload, format: Imag
     }
 }
 
-async fn drawing(view: &ClientView, workload: &Workload) -> Option<String> {
-    let hub = view.hub(workload).await?;
+async fn drawing(view: &ClientView, workload: &Workload, past: Option<&Handle>) -> Option<String> {
+    let hub = match past {
+        Some(hub) => hub.clone(),
+        None => view.hub(workload).await?,
+    };
     let connection = hub.connection().borrow().clone();
     let snapshot = hub.page(workload).await.ok()?;
     let now_millis = snapshot.now_millis;

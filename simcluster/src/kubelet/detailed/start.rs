@@ -119,11 +119,10 @@ impl PodRecord {
     /// Adds a round after one that failed, unless another one comes before: a pod has one retry, whatever number of its
     /// containers failed.
     fn add_retry(&mut self, context: &mut SyncContext<'_>) {
-        let (from, to) = AGAIN_MILLIS;
-        let due = context.now + context.random.i64(from..=to);
-        let has_round = self.timers.iter().any(|(at, timer)| *timer == Timer::Round && *at <= due);
+        let latest = context.now + AGAIN_MILLIS.1;
+        let has_round = self.timers.iter().any(|(at, timer)| *timer == Timer::Round && *at <= latest);
         if !has_round {
-            self.add_timer(due, Timer::Round);
+            self.add_timer_between(AGAIN_MILLIS, Timer::Round, context);
         }
     }
 
