@@ -133,7 +133,10 @@ impl DeploymentPayload {
         let is_drawn = self.snapshot.deployment.is_some() && !is_of_moment;
         Preview {
             title: page_title(badge, &self.workload.namespace, &self.workload.name),
-            description: format!("{seen}{}", self.description(self.moment.is_some() || self.workload.rollout.is_some())),
+            description: format!(
+                "{seen}{}",
+                self.description(self.moment.is_some() || self.workload.rollout.is_some())
+            ),
             image: is_drawn.then(|| address::below(&self.workload, "preview.png")),
         }
     }
