@@ -286,7 +286,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 mod tests {
     use timeline::model::RemovedBecause;
     use timeline::view::{self, Now};
-    use timeline::wire::Objects;
+    use timeline::wire::{Connection, ConnectionState, Objects};
     use timeline::{Change, Timeline};
 
     use super::*;
@@ -303,6 +303,7 @@ mod tests {
         timeline.tick(until);
         let uid = *timeline.model().deployments.keys().next().unwrap();
         let mut follower = Follower::default();
+        follower.connection = Some(Connection { state: ConnectionState::Live, ..Connection::default() });
         (follower.copy.model, follower.copy.deployment) = (Model::from(Objects::of(timeline.model(), uid)), Some(uid));
         follower.copy.said.view = view::view(timeline.model(), uid, Now { millis: until, skew_millis: 0 });
         follower.copy.said.story = story::story(timeline.model(), uid);
@@ -360,7 +361,7 @@ mod tests {
             shown(40),
             "\
 shop/web in test, times are UTC
-Connecting
+Live
 [Deadline exceeded] Revision 2 cannot
 start: image web:missing is not found.
 Image web:missing cannot be pulled: not
