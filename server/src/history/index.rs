@@ -236,7 +236,7 @@ pub fn episode_rows(
     let before = end_before_rollout(model, deployment).filter(|until| *until >= from_millis).and_then(|until| {
         let lines = rollout_span::trim(text, (Millis::MIN, until));
         let (played, span) = (play(&lines, until), (from_millis, until));
-        let row = row_of_played(&played, &lines, uid, span, false, RowScope::FirstPart)?;
+        let row = row_of_played(&played, &lines, uid, span, false, RowScope::BeforeRollout)?;
         // Streams overtake each other: what began a moment before may be of the rollout. A scaling alone is no trouble.
         let is_before = row.started_millis <= until - rollout::OVERTAKING_MILLIS;
         Some(row).filter(|row| is_before && (row.episode != EpisodeKind::Scaling || !row.cause.is_empty()))
@@ -295,7 +295,7 @@ fn row_before_gap(text: &str, uid: Uid, (from_millis, until_millis): (Millis, Mi
 enum RowScope {
     Whole,
     /// Everything until a rollout began.
-    FirstPart,
+    BeforeRollout,
     /// Everything until the gap in which the Deployment went missing. What went on then may have ended at any time in the gap.
     BeforeGap,
     /// The deletion alone, where the row of a rollout before tells of losses and restarts.
@@ -305,7 +305,7 @@ enum RowScope {
 impl RowScope {
     /// Returns whether the episode goes on after what its row tells.
     const fn is_part(self) -> bool {
-        matches!(self, Self::FirstPart | Self::BeforeGap)
+        matches!(self, Self::BeforeRollout | Self::BeforeGap)
     }
 }
 
@@ -385,7 +385,7 @@ fn assess_episode<'m>(
     let mut episode = assess::episode(model, deployment.uid, now.skew_millis)?;
     match scope {
         RowScope::Whole | RowScope::BeforeGap => {}
-        RowScope::FirstPart => {
+        RowScope::BeforeRollout => {
             let outage = assess::outage(model, deployment, episode.began_millis, Some(now.millis));
             episode.outage_millis = episode.outage_millis.max(outage.filter(|_| episode.is_whole));
         }

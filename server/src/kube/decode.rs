@@ -12,6 +12,7 @@ use k8s_openapi::api::apps::v1::RollingUpdateDeployment;
 use k8s_openapi::api::core::v1::{ContainerRestartRule, PodSchedulingGate};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
+use timeline::model::hash::fnv1a;
 
 fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
@@ -317,7 +318,7 @@ impl<'de> Deserialize<'de> for Template {
         for volume in raw.pointer_mut("/spec/volumes").and_then(Value::as_array_mut).into_iter().flatten() {
             remove_null_creation(volume.pointer_mut("/ephemeral/volumeClaimTemplate/metadata"));
         }
-        let made = fnv1a(raw.to_string().as_bytes());
+        let made = fnv1a(raw.to_string().bytes());
         let mut template = Self::deserialize(&raw).map_err(serde::de::Error::custom)?;
         // A recording that carries the one without the other was made before there were two.
         if template.hash.is_none() && template.metadata.annotations.restarted_at.is_some() {
@@ -348,10 +349,5 @@ fn hash_without_restart(mut template: Value) -> u64 {
             map.remove(key);
         }
     }
-    fnv1a(template.to_string().as_bytes())
-}
-
-/// Returns the 64-bit FNV-1a hash, which is the same on every machine and in every version.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    fnv1a(template.to_string().bytes())
 }

@@ -7,6 +7,7 @@ pub mod container;
 pub mod episode;
 pub mod event;
 pub mod fact;
+pub mod hash;
 pub mod id;
 pub mod limits;
 pub(crate) mod names;

@@ -5,6 +5,7 @@ use super::pod_index::{self, PodIndex};
 use super::story::{Entry, Happening};
 use super::{Deployment, EndReason, LayerCounts, Model, Pod, PodCounts, PodMove, ReplicaSet, Scale};
 use crate::model::fact::Kind;
+use crate::model::hash::fnv1a;
 use crate::model::order;
 use crate::model::table::Links;
 use crate::{Change, Millis, Uid};
@@ -168,7 +169,7 @@ impl Model {
 
     /// Returns the Deployment of that name: the one that exists, or the last one.
     pub fn find(&self, namespace: &str, name: &str) -> Option<&Deployment> {
-        self.find_all(namespace, name).max_by_key(|d| (d.deleted_millis.is_none(), d.first_seen_millis, d.uid))
+        last_of_name(self.find_all(namespace, name))
     }
 
     /// Returns all Deployments of that name: the one that exists, and earlier ones.
@@ -317,11 +318,13 @@ impl Model {
     }
 }
 
-/// Makes a key of a name for [`Links`], by FNV-1a: that of the standard library would weigh more in the page's program. Other names may
-/// have the same one.
+/// Chooses among Deployments of one name: the one that exists, or the last one.
+pub fn last_of_name<'m>(named: impl Iterator<Item = &'m Deployment>) -> Option<&'m Deployment> {
+    named.max_by_key(|known| (known.deleted_millis.is_none(), known.first_seen_millis, known.uid))
+}
+
+/// Makes a key of a name for [`Links`]: the hash of the standard library would weigh more in the page's program. Other names may have
+/// the same one.
 fn name_key(namespace: &str, name: &str) -> Uid {
-    let letters = namespace.bytes().chain([b'/']).chain(name.bytes());
-    let hash = letters
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, letter| (hash ^ u64::from(letter)).wrapping_mul(0x0100_0000_01b3));
-    Uid::from_bits(hash.into())
+    Uid::from_bits(fnv1a(namespace.bytes().chain([b'/']).chain(name.bytes())).into())
 }

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use timeline::model::queries::last_of_name;
 use timeline::{Uid, Workload};
 
 use crate::cli::{self, terminal};
@@ -94,7 +95,7 @@ async fn last_with_revision(hub: &Handle, workload: &Workload, revision: u64) ->
     let uid = hub.read(move |reader| {
         let named = reader.timeline.model().find_all(&namespace, &name);
         let with_revision = named.filter(|known| known.rollouts.iter().any(|rollout| rollout.revision == revision));
-        with_revision.max_by_key(|known| (known.deleted_millis.is_none(), known.first_seen_millis)).map(|last| last.uid)
+        last_of_name(with_revision).map(|last| last.uid)
     });
     Ok(uid.await?)
 }

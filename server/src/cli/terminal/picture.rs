@@ -69,7 +69,7 @@ pub(super) fn picture(
         }
     }
     if rows.len() > room {
-        // The current revision is the last one.
+        // Earlier revisions come first; the current one and pods out of rotation are last.
         rows = rows.split_off(rows.len() - room);
         if let Some(first) = rows.first_mut() {
             *first = Line::raw("…");

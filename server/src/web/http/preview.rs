@@ -35,15 +35,9 @@ pub(super) async fn picture(view: &ClientView, workload: &Workload, format: Imag
         return not_found();
     }
     // A recording is opened before the turn to draw: others draw meanwhile.
-    let past = match workload.rollout {
-        None => None,
-        Some(_) => match view.hub(workload).await {
-            None => return not_found(),
-            hub => hub,
-        },
-    };
+    let Some(hub) = view.hub(workload).await else { return not_found() };
     let draw = async |turn| {
-        let svg = drawing(view, workload, past.as_ref()).await.ok_or(PreviewError::Unknown)?;
+        let svg = drawing(&hub, workload).await.ok_or(PreviewError::Unknown)?;
         match format {
             ImageFormat::Svg => Ok(Bytes::from(svg)),
             ImageFormat::Png => {
@@ -70,11 +64,7 @@ pub(super) async fn picture(view: &ClientView, workload: &Workload, format: Imag
     }
 }
 
-async fn drawing(view: &ClientView, workload: &Workload, past: Option<&Handle>) -> Option<String> {
-    let hub = match past {
-        Some(hub) => hub.clone(),
-        None => view.hub(workload).await?,
-    };
+async fn drawing(hub: &Handle, workload: &Workload) -> Option<String> {
     let connection = hub.connection().borrow().clone();
     let snapshot = hub.page(workload).await.ok()?;
     let now_millis = snapshot.now_millis;

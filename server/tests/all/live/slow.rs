@@ -21,10 +21,25 @@ async fn site() -> (std::net::SocketAddr, Arc<Connections>) {
 
 /// The same, where connections come from trusted proxies.
 async fn site_behind(is_trusted: impl Fn(IpAddr) -> bool + Send + 'static) -> (std::net::SocketAddr, Arc<Connections>) {
+    site_with(None, is_trusted).await
+}
+
+/// The same, with one connection in use, and no room for another one.
+async fn full_site() -> (std::net::SocketAddr, Arc<Connections>, TcpStream) {
+    let (address, connections) = site_with(Some(Arc::new(Connections::at_most(1))), |_| false).await;
+    let first = begin(address, "GET /").await;
+    crate::common::until::until("it is there", async || connections.count() == 1).await;
+    (address, connections, first)
+}
+
+async fn site_with(
+    limited: Option<Arc<Connections>>,
+    is_trusted: impl Fn(IpAddr) -> bool + Send + 'static,
+) -> (std::net::SocketAddr, Arc<Connections>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let rollcast = site_of(Vec::new(), Site::default());
-    let connections = rollcast.connections.clone();
+    let connections = limited.unwrap_or_else(|| rollcast.connections.clone());
     tokio::spawn(serve(listener, router(rollcast), connections.clone(), is_trusted, None));
     (address, connections)
 }
@@ -145,13 +160,7 @@ async fn headers_without_end_are_refused() {
 
 #[tokio::test]
 async fn one_connection_too_many_is_told_to_come_again() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let rollcast = site_of(Vec::new(), Site::default());
-    let connections = Arc::new(Connections::at_most(1));
-    tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, None));
-    let first = begin(address, "GET /").await;
-    crate::common::until::until("it is there", async || connections.count() == 1).await;
+    let (address, connections, _first) = full_site().await;
     let page = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let text = answer(&mut begin(address, page).await).await;
     assert!(text.starts_with("HTTP/1.1 503") && text.contains("Retry-After: 5"), "{text}");
@@ -163,18 +172,11 @@ async fn one_connection_too_many_is_told_to_come_again() {
         assert!(text.ends_with(end) && text.matches("HTTP/1.1").count() == 1, "{text}");
     }
     assert_eq!((connections.limits.count(Limit::Connections), connections.count()), (1, 1), "no probe was refused");
-    drop(first);
 }
 
 #[tokio::test]
 async fn silent_connections_over_the_limit_keep_no_probe_waiting() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let rollcast = site_of(Vec::new(), Site::default());
-    let connections = Arc::new(Connections::at_most(1));
-    tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, None));
-    let _within = begin(address, "GET /").await;
-    crate::common::until::until("it is there", async || connections.count() == 1).await;
+    let (address, connections, _within) = full_site().await;
     let probe = "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n";
     let mut first = begin(address, probe).await;
     let mut silent = join_all((0..100).map(|_| begin(address, "GET /"))).await;

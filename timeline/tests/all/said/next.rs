@@ -198,6 +198,14 @@ fn a_rollout_that_is_scaled_to_zero_before_any_pod_was_available_says_so() {
     assert_eq!(scaled_to_zero(rolling(3, 1), 200..203), nothing);
 }
 
+/// Scales a ReplicaSet up, whose image is not found; returns the command that is advised.
+fn command_without_image(web: &mut Web, set: u128) -> String {
+    web.wait(30_000).scale(set, 2);
+    web.add_pod(300, set, |pod| pod.containers[0].state = Some(waiting("ErrImagePull", "web: not found")));
+    web.report();
+    web.view().remedy.unwrap().command
+}
+
 #[test]
 fn a_rollout_that_came_to_nothing_is_undone_after_it_is_scaled_up_again() {
     let mut web = Web::replacing();
@@ -210,11 +218,8 @@ fn a_rollout_that_came_to_nothing_is_undone_after_it_is_scaled_up_again() {
         deployment.status.progressing = Some(condition(ConditionStatus::True, "NewReplicaSetAvailable", ""));
     });
     web.report();
-    web.wait(30_000).scale(SECOND, 2);
-    web.add_pod(201, SECOND, |pod| pod.containers[0].state = Some(waiting("ErrImagePull", "web:v2: not found")));
-    web.report();
-    let remedy = web.view().remedy.unwrap();
-    assert!(remedy.command.ends_with("rollout undo deployment/web"), "{} {}", web.verdict(), remedy.command);
+    let command = command_without_image(&mut web, SECOND);
+    assert!(command.ends_with("rollout undo deployment/web"), "{} {command}", web.verdict());
 }
 
 #[test]
@@ -227,11 +232,8 @@ fn a_revision_that_had_pods_before_it_was_scaled_to_zero_is_a_way_back() {
     web.wait(30_000).edit("v2");
     next_revision(&mut web, 2, [0, 0]);
     web.report();
-    web.wait(30_000).scale(SECOND, 2);
-    web.add_pod(201, SECOND, |pod| pod.containers[0].state = Some(waiting("ErrImagePull", "web:v2: not found")));
-    web.report();
-    let remedy = web.view().remedy.unwrap();
-    assert!(remedy.command.ends_with("rollout undo deployment/web"), "{} {}", web.verdict(), remedy.command);
+    let command = command_without_image(&mut web, SECOND);
+    assert!(command.ends_with("rollout undo deployment/web"), "{} {command}", web.verdict());
 }
 
 #[test]
@@ -245,11 +247,8 @@ fn a_revision_that_crashed_until_it_was_scaled_to_zero_is_no_way_back() {
     web.wait(30_000).edit("v3");
     let third = next_revision(&mut web, 3, [0, 0]);
     web.report();
-    web.wait(30_000).scale(third, 1);
-    web.add_pod(300, third, |pod| pod.containers[0].state = Some(waiting("ErrImagePull", "web:v3: not found")));
-    web.report();
-    let remedy = web.view().remedy.unwrap();
-    assert!(remedy.command.ends_with("--to-revision=1"), "{} {}", web.verdict(), remedy.command);
+    let command = command_without_image(&mut web, third);
+    assert!(command.ends_with("--to-revision=1"), "{} {command}", web.verdict());
 }
 
 /// Revision 2 crashes; the progress deadline is as said.
