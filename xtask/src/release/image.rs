@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
@@ -27,7 +27,6 @@ pub fn archive(platform: Platform) -> PathBuf {
 /// Builds the image of a Linux platform and returns the path of an OCI archive.
 pub fn build(platform: Platform) -> Result<PathBuf> {
     ensure!(platform.is_linux(), "there are images for Linux only");
-    setup::ensure_buildah()?;
     let program = if platform.program().exists() { platform.program() } else { program::build(platform)? };
     let context = dist("image").join(platform.name());
     for folder in ["data", "tmp"] {
@@ -35,6 +34,8 @@ pub fn build(platform: Platform) -> Result<PathBuf> {
     }
     std::fs::copy(&program, context.join("rollcast"))?;
     std::fs::write(context.join("ca-certificates.crt"), authorities())?;
+    // buildah runs on Linux only. The folder is complete, so that Docker can build from it elsewhere.
+    setup::ensure_buildah().map_err(|why| anyhow!("{why}, or run `{}`", docker_command(platform)))?;
     let archive = archive(platform);
     let [system, architecture] = platform.names();
     let mut build = buildah(&["build", "--isolation", "chroot"]);
@@ -48,6 +49,15 @@ pub fn build(platform: Platform) -> Result<PathBuf> {
     ensure!(bytes <= MOST, "the image has {bytes} bytes compressed; at most {MOST} are allowed");
     process::print_note(&format!("the image of {} has {:.1} MB compressed", platform.name(), bytes as f64 / 1e6));
     Ok(archive)
+}
+
+/// Returns the command that builds the image of a platform with Docker, in the root of the workspace.
+fn docker_command(platform: Platform) -> String {
+    let (system_and_architecture, folder) = (platform.names().join("/"), platform.name());
+    format!(
+        "docker build --platform {system_and_architecture} --file deploy/Containerfile \
+         --tag registry.example.com/rollcast:{VERSION} target/dist/image/{folder}"
+    )
 }
 
 /// Returns Mozilla's certificate authorities in PEM, by the version that Cargo.lock names. Those of the building machine may be others.
@@ -94,4 +104,20 @@ pub fn push(destination: &str) -> Result<String> {
     let to = format!("{destination}:{VERSION}");
     output(&["manifest", "push", "--all", "--digestfile", &digests, &index, &to])?;
     Ok(std::fs::read_to_string(digest)?.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn docker_builds_from_the_folder_of_the_image() {
+        assert_eq!(
+            docker_command(Platform::LinuxArm64),
+            format!(
+                "docker build --platform linux/arm64 --file deploy/Containerfile \
+                 --tag registry.example.com/rollcast:{VERSION} target/dist/image/linux-arm64"
+            )
+        );
+    }
 }
