@@ -26,25 +26,19 @@ pub fn pack() -> Result<()> {
         archive::pack(*platform, &printer)?;
         sums.push((*platform, archive::sha256(&platform.archive())?));
     }
-    std::fs::write(dist("rollcast.yaml"), krew(&sums, &repository()))?;
-    std::fs::write(dist("rollcast.rb"), formula(&sums, &repository()))?;
+    // The release workflow knows which repository it runs in. Names of images have no capitals.
+    let repository = std::env::var("GITHUB_REPOSITORY").ok().map(|name| name.to_lowercase());
+    let page = format!("https://github.com/{}", repository.as_deref().unwrap_or("example/rollcast"));
+    std::fs::write(dist("rollcast.yaml"), krew(&sums, &page))?;
+    std::fs::write(dist("rollcast.rb"), formula(&sums, &page))?;
     std::fs::write(dist("notes.md"), format!("{}\n{}\n", notes(&changelog)?, tools(&platforms)?))?;
     sbom()?;
-    chart()?;
+    chart(repository.as_deref())?;
     std::fs::write(dist("SHA256SUMS"), checksums()?)?;
     for path in process::entries(&dist(""))?.iter().filter(|path| path.is_file()) {
         println!("{}", path.display());
     }
     Ok(())
-}
-
-/// The page of the project. The release workflow knows which repository it runs in.
-fn repository() -> String {
-    format!("https://github.com/{}", repository_name())
-}
-
-fn repository_name() -> String {
-    std::env::var("GITHUB_REPOSITORY").unwrap_or_else(|_| "example/rollcast".to_owned()).to_lowercase()
 }
 
 fn address(platform: Platform, repository: &str) -> String {
@@ -179,24 +173,25 @@ fn notes(changelog: &str) -> Result<String> {
     section().filter(|text| text.len() > 1).with_context(|| format!("CHANGELOG.md says nothing of {VERSION}"))
 }
 
-/// Packs the chart, which has the image of this release as its default.
-fn chart() -> Result<()> {
+/// Packs the chart.
+fn chart(repository: Option<&str>) -> Result<()> {
     let folder = dist("chart");
     process::remove(&folder)?;
     process::run(process::command("cp", &["-R", "deploy/chart"]).arg(&folder))?;
     let values = folder.join("values.yaml");
-    let (before, image) = (std::fs::read_to_string(&values)?, format!("  repository: {}\n", registry()));
-    let after = before.replacen("  repository: \"\"\n", &image, 1);
-    ensure!(after != before, "deploy/chart/values.yaml has no empty repository to fill");
-    std::fs::write(values, after)?;
+    let filled = chart_values(std::fs::read_to_string(&values)?, repository)?;
+    std::fs::write(values, filled)?;
     let helm = setup::ensure_helm()?;
     let package = ["package", "--version", VERSION, "--app-version", VERSION, "--destination"];
     process::run(process::command(helm, &package).arg(dist("")).arg(folder))
 }
 
-/// The image of the project; names of images have no capitals.
-fn registry() -> String {
-    format!("ghcr.io/{}", repository_name())
+/// Fills the image of a release into the chart's values. Without a release there is none: the chart then asks for it.
+fn chart_values(values: String, repository: Option<&str>) -> Result<String> {
+    let Some(repository) = repository else { return Ok(values) };
+    let filled = values.replacen("  repository: \"\"\n", &format!("  repository: ghcr.io/{repository}\n"), 1);
+    ensure!(filled != values, "deploy/chart/values.yaml has no empty repository to fill");
+    Ok(filled)
 }
 
 /// Writes the bill of materials of the program: every crate with version, licence and checksum, those of the page in it too, as
@@ -240,6 +235,15 @@ mod tests {
         let right = format!("v{VERSION}");
         assert!(tag("tag", &right, &dated) && tag("branch", "main", &undated));
         assert!(!tag("tag", &right, &undated) && !tag("tag", "v9.9.9", &dated));
+    }
+
+    #[test]
+    fn only_the_chart_of_a_release_names_an_image() {
+        let empty = "image:\n  # Repository\n  repository: \"\"\n".to_owned();
+        let filled = "image:\n  # Repository\n  repository: ghcr.io/owner/rollcast\n";
+        assert_eq!(chart_values(empty.clone(), None).unwrap(), empty);
+        assert_eq!(chart_values(empty, Some("owner/rollcast")).unwrap(), filled);
+        assert!(chart_values(filled.to_owned(), Some("owner/rollcast")).is_err());
     }
 
     #[test]
