@@ -28,8 +28,15 @@ pub fn pack(platform: Platform, printer: &Path) -> Result<()> {
     let tar =
         ["--create", "--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--mode=go=rX,u+rw"];
     let plain = platform.archive().with_extension("");
-    process::run(process::command("tar", &tar).arg("--file").arg(&plain).arg("--directory").arg(&folder).arg("."))?;
+    let program = gnu_tar(process::is_installed("gtar"), Platform::here())?;
+    process::run(process::command(program, &tar).arg("--file").arg(&plain).arg("--directory").arg(&folder).arg("."))?;
     process::run(process::command("gzip", &["--no-name", "--best", "--force"]).arg(&plain))
+}
+
+/// Returns the name of GNU tar. On macOS `tar` is another program, without the options for equal archives.
+fn gnu_tar(has_gtar: bool, here: Platform) -> Result<&'static str> {
+    ensure!(has_gtar || here.is_linux(), "the tar of this machine is not GNU tar: install gnu-tar");
+    Ok(if has_gtar { "gtar" } else { "tar" })
 }
 
 /// Returns the SHA-256 checksum of a file, in hexadecimal digits.
@@ -40,4 +47,19 @@ pub fn sha256(file: &Path) -> Result<String> {
     let sum = printed.split_whitespace().next().context("no checksum was printed")?;
     ensure!(sum.len() == 64, "{printed:?} is no checksum");
     Ok(sum.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archives_are_made_by_gnu_tar_or_not_at_all() {
+        let found = |has_gtar, here| gnu_tar(has_gtar, here).map_err(|why| why.to_string());
+        assert_eq!(found(false, Platform::LinuxAmd64), Ok("tar"));
+        assert_eq!(found(true, Platform::LinuxAmd64), Ok("gtar"));
+        assert_eq!(found(true, Platform::DarwinArm64), Ok("gtar"));
+        let missing = "the tar of this machine is not GNU tar: install gnu-tar".to_owned();
+        assert_eq!(found(false, Platform::DarwinArm64), Err(missing));
+    }
 }
