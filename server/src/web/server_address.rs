@@ -179,6 +179,11 @@ impl ServerAddress {
         is_own && is_secure
     }
 
+    /// Returns the public URL, if it has that host and needs TLS.
+    pub fn secure_url(&self, host: &str) -> Option<&PublicUrl> {
+        self.public.as_ref().filter(|public| public.is_secure && self.is_public(host))
+    }
+
     /// Returns whether people reach the server over TLS.
     pub fn is_secure(&self) -> bool {
         self.has_tls || self.public.as_ref().is_some_and(|public| public.is_secure)
@@ -302,6 +307,16 @@ mod tests {
         }
         assert!(!public("http://rollouts.example.com").is_secure_at("rollouts.example.com"));
         assert!(!ServerAddress::default().is_secure_at("rollouts.example.com"));
+    }
+
+    #[test]
+    fn only_the_host_of_a_secure_public_url_has_it() {
+        let secure = public("https://rollouts.example.com");
+        let found = |server_address: &ServerAddress, host| server_address.secure_url(host).map(ToString::to_string);
+        assert_eq!(found(&secure, "Rollouts.example.com").as_deref(), Some("https://rollouts.example.com"));
+        assert_eq!(found(&secure, "localhost:7440"), None);
+        assert_eq!(found(&public("http://rollouts.example.com"), "rollouts.example.com"), None);
+        assert_eq!(found(&ServerAddress::default(), "localhost:7440"), None);
     }
 
     #[test]

@@ -24,6 +24,7 @@ use server::telemetry::audit::Audit;
 use server::web::client_view::ClientView;
 use server::web::http::router;
 use server::web::limits::Limit;
+use server::web::server_address::ServerAddress;
 use server::web::state::{Rollcast, Site};
 use timeline::address::Route;
 use timeline::list::{Query, Window};
@@ -204,6 +205,30 @@ async fn links_begin_with_the_scheme_that_a_trusted_proxy_says() {
         let is_secure = text.contains(&format!("\"https://localhost:7440{PAGE}"));
         let is_plain = text.contains(&format!("\"http://localhost:7440{PAGE}"));
         assert_eq!((is_secure, is_plain), (scheme == "https", scheme == "http"), "{peer} {said:?}");
+    }
+}
+
+#[tokio::test]
+async fn pages_that_came_without_tls_lead_to_the_public_url() {
+    let server_address = ServerAddress { public: "https://localhost:7440".parse().ok(), ..ServerAddress::default() };
+    let proxies = vec!["10.0.0.0/24".parse().unwrap()];
+    let hubs = vec![cluster("prod", &rules(&PROD)).await];
+    let rollcast = site_of(hubs, Site { proxies, server_address, ..Site::default() });
+    let (page, plain) = (("accept", "text/html,*/*;q=0.8"), ("x-forwarded-proto", "http"));
+    let path = format!("{PAGE}?pod=web-1");
+    let (status, headers, _) = ask_at(&rollcast, &path, "10.0.0.9", &[page, plain]).await;
+    assert_eq!(status, StatusCode::PERMANENT_REDIRECT);
+    assert_eq!(headers[header::LOCATION], format!("https://localhost:7440{path}"));
+    assert_eq!(headers[header::CACHE_CONTROL], "private, no-store");
+    for (peer, headers) in [
+        ("198.51.100.1", &[page, plain][..]),
+        ("10.0.0.9", &[page]),
+        ("10.0.0.9", &[page, ("x-forwarded-proto", "https")]),
+        ("10.0.0.9", &[("accept", "*/*"), plain]),
+        // The browser used TLS, which another proxy ended.
+        ("10.0.0.9", &[page, plain, ("sec-fetch-mode", "navigate")]),
+    ] {
+        assert_eq!(ask(&rollcast, peer, headers).await.0, StatusCode::OK, "{peer} {headers:?}");
     }
 }
 
