@@ -1,6 +1,7 @@
 //! The watched clusters. Each is started on its own: one that hangs, is forbidden or cannot be reached does not delay
 //! the others.
 
+use std::io::IsTerminal;
 use std::mem;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -70,7 +71,9 @@ pub fn cluster_configs(
         let contexts = read(cluster.kubeconfig.as_ref())?;
         let context = contexts.choose(cluster.context.as_deref())?;
         let name = cluster.name.or_else(|| context.clone()).unwrap_or_else(|| "in-cluster".to_owned());
-        let credentials = Credentials::new(contexts, context, name).impersonating(asked.impersonation.clone());
+        let credentials = Credentials::new(contexts, context, name)
+            .impersonating(asked.impersonation.clone())
+            .asking_people(std::io::stdin().is_terminal());
         if let Some(known) = all.iter().find(|known| known.credentials.name() == credentials.name()) {
             if known.credentials.is_same_place(&credentials) {
                 continue; // the same context named twice
@@ -231,6 +234,8 @@ impl ClusterConfig {
                 Ok(reloaded) => self.credentials = reloaded,
                 Err(why) => tracing::warn!("{why}"),
             }
+            // A command that failed would ask again and again, in the same terminal as those of other clusters.
+            self.credentials = self.credentials.clone().asking_people(false);
         }
     }
 }

@@ -48,6 +48,8 @@ pub struct Credentials {
     impersonation: Impersonation,
     /// A kubeconfig may have a command run that fetches credentials.
     may_run_commands: bool,
+    /// That command may ask people for a password when the first client is made.
+    may_ask_people: bool,
     /// Held by the attempt that is under way, also by one that was given up and hangs in the system.
     busy: Arc<Semaphore>,
 }
@@ -77,7 +79,7 @@ pub(super) struct FetchedClient {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CredentialRequest {
-    /// A client; people may be asked for a password.
+    /// The first client; people may be asked for a password.
     Initial,
     /// Other credentials: these were refused or end soon.
     Renewal(ClientFingerprint),
@@ -87,10 +89,10 @@ pub(super) enum CredentialRequest {
 
 impl Credentials {
     /// Creates credentials from a context of a kubeconfig, or from the service account of this pod, for a cluster of
-    /// that name.
+    /// that name. Their commands ask nobody.
     pub fn new(contexts: Contexts, context: Option<String>, name: String) -> Self {
         let (impersonation, busy) = (Impersonation::default(), Arc::new(Semaphore::new(1)));
-        Self { contexts, context, name, impersonation, may_run_commands: true, busy }
+        Self { contexts, context, name, impersonation, may_run_commands: true, may_ask_people: false, busy }
     }
 
     /// Returns credentials whose requests are made as another user.
@@ -104,6 +106,12 @@ impl Credentials {
     #[must_use]
     pub fn without_commands(self) -> Self {
         Self { may_run_commands: false, ..self }
+    }
+
+    /// Returns credentials whose command may ask people for a password when the first client is made, or may not.
+    #[must_use]
+    pub fn asking_people(self, may_ask_people: bool) -> Self {
+        Self { may_ask_people, ..self }
     }
 
     /// Returns the name of the cluster.
@@ -147,7 +155,8 @@ impl Credentials {
         if matches!(request, CredentialRequest::SettingsCheck(before) if before.settings == fingerprint.settings) {
             return Ok(None);
         }
-        let expires_at_millis = self.ask_command(&mut config, request == CredentialRequest::Initial, pace).await?;
+        let may_ask = self.may_ask_people && request == CredentialRequest::Initial;
+        let expires_at_millis = self.ask_command(&mut config, may_ask, pace).await?;
         let (warnings, is_confidential) = (self.warnings(&config), is_confidential(&config));
         let address = config.cluster_url.to_string();
         let known = match request {

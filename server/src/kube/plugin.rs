@@ -1,7 +1,6 @@
 //! Credentials from a command that the kubeconfig names (client-go's "exec plugin"). Run here and not by kube, which runs it
 //! three times for one client, waits for it without a limit and never asks again for a certificate or a token without an end.
 
-use std::io::IsTerminal;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -77,10 +76,10 @@ impl Drop for Group {
     }
 }
 
-/// Runs the command. People may be asked only where `may_ask` says so and a terminal is there.
+/// Runs the command, which asks people only where `may_ask` says so.
 pub(super) async fn run(exec: &ExecConfig, may_ask: bool, pace: &Pace) -> Result<Credential, PluginError> {
     let name = exec.command.clone().ok_or(PluginError::Missing)?;
-    let asks = may_ask && exec.interactive_mode != Some(ExecInteractiveMode::Never) && std::io::stdin().is_terminal();
+    let asks = may_ask && exec.interactive_mode != Some(ExecInteractiveMode::Never);
     let limit = if asks { pace.credentials_interactive } else { pace.credentials };
     let start = |why| PluginError::Start { command: name.clone(), why };
     let mut child = command(exec, &name, asks).spawn().map_err(start)?;

@@ -1,5 +1,6 @@
 //! The source of rollouts in the terminal: a cluster that is watched here, or a running server with its pages and files.
 
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,7 +88,9 @@ async fn target(from: &FollowOptions) -> anyhow::Result<Target> {
     let contexts = Contexts::read(from.kubeconfig.as_deref())?;
     let context = contexts.choose(from.context.as_deref())?;
     let name = context.clone().unwrap_or_else(|| "in-cluster".to_owned());
-    let credentials = Credentials::new(contexts, context, name).impersonating(from.impersonation.clone());
+    let credentials = Credentials::new(contexts, context, name)
+        .impersonating(from.impersonation.clone())
+        .asking_people(std::io::stdin().is_terminal());
     let target = credentials.target(&Pace::default()).await?;
     target.warnings.iter().for_each(|warning| print::error(&plain(warning)));
     Ok(target)
