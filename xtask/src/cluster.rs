@@ -104,7 +104,7 @@ pub fn test_real_node(tests: &Tests, extent: Extent, situations: &str) -> Result
         process::print_note("LEFT OUT: what is said of pods on a real node (it cannot run here, as said above)");
         return Ok(());
     }
-    let running = Running::start_anew("real-node")?;
+    let running = Running::start("real-node")?;
     let cluster = &running.0;
     cluster.add_real_node(&[])?;
     let mut environment: Vec<(&str, OsString)> = vec![
@@ -203,7 +203,10 @@ impl Cluster {
                 continue;
             };
             let pid = pid.trim();
-            let is_there = || Path::new("/proc").join(pid).exists() && !is_zombie(pid);
+            let is_there = || is_of_workspace(pid);
+            if !is_there() {
+                continue;
+            }
             let signal = if part == node::PART { "-KILL" } else { "-TERM" };
             let _ = process::command("kill", &[signal, pid]).stderr(Stdio::null()).status();
             let ended = process::poll(STOP_LIMIT, || {
@@ -334,17 +337,12 @@ impl Cluster {
 pub struct Running(pub Cluster);
 
 impl Running {
-    /// Starts the cluster of that name, unless it answers already.
+    /// Starts the cluster of that name without what an earlier run left in it.
     pub fn start(name: &str) -> Result<Self> {
         let running = Self(Cluster::named(name));
+        running.0.down()?;
         running.0.up()?;
         Ok(running)
-    }
-
-    /// Starts the cluster of that name without what an earlier run left in it.
-    pub fn start_anew(name: &str) -> Result<Self> {
-        Cluster::named(name).down()?;
-        Self::start(name)
     }
 }
 
@@ -356,9 +354,12 @@ impl Drop for Running {
     }
 }
 
-fn is_zombie(pid: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
+/// Whether the process has a path of the workspace in its command line, as every part has. The number of a process that has ended is given
+/// to another one sooner or later; one that has ended and is not yet reaped has no command line.
+fn is_of_workspace(pid: &str) -> bool {
+    let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline"))
+        .or_else(|_| process::output(&mut process::command("ps", &["-o", "args=", "-p", pid])));
+    line.is_ok_and(|line| line.contains(&process::root().display().to_string()))
 }
 
 /// Ports that were free a moment ago; all are held until the last is found, so that they differ.

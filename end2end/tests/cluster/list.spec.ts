@@ -1,16 +1,15 @@
 /// The list and the wall on a real control plane: three namespaces, and clusters side by side of which one does not answer.
 
 import { writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { expect, openLive, test } from "../../fixtures/test.ts";
-import { kubeconfig } from "../../fixtures/environment.ts";
+import { kubeconfig, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
 test("three namespaces and three clusters, of which one is dead, on one list and one wall", async ({ page, serve, tell }) => {
   const [rollout, stuck, killed] = [tell("rollout"), tell("image-missing"), tell("kill-pod")];
-  const dead = `${tmpdir()}/dead-${process.pid}.json`;
+  const dead = `${temporaryFolder()}/dead.json`;
   writeFileSync(dead, JSON.stringify({ apiVersion: "v1", kind: "Config", "current-context": "d", contexts: [{ name: "d", context: { cluster: "d", user: "d" } }], clusters: [{ name: "d", cluster: { server: "http://127.0.0.1:9" } }], users: [{ name: "d", user: {} }] }));
-  const file = `${tmpdir()}/clusters-${process.pid}.toml`;
+  const file = `${temporaryFolder()}/clusters.toml`;
   writeFileSync(
     file,
     `[[cluster]]\nname = "gone"\nkubeconfig = "${dead}"\n[[cluster]]\nname = "here"\ncolour = "teal"\nkubeconfig = "${kubeconfig()}"\n[[cluster]]\nname = "narrow"\nkubeconfig = "${kubeconfig()}"\nnamespaces = ["${killed.namespace}"]\n`,

@@ -1,9 +1,8 @@
 /// The list on recordings: order, search, filters, keys, places, clusters, live lines.
 
 import { writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { expect, openLive, test } from "../../fixtures/test.ts";
-import { recording } from "../../fixtures/environment.ts";
+import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { longNames } from "../../fixtures/long.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -168,7 +167,7 @@ function many(deployments: number): string {
       status: { observedGeneration: 1, conditions: [progressing] },
     },
   });
-  const file = `${tmpdir()}/many-${deployments}.jsonl`;
+  const file = `${temporaryFolder()}/many-${deployments}.jsonl`;
   writeFileSync(file, Array.from({ length: deployments }, (_, number) => JSON.stringify(line(number))).join("\n"));
   return file;
 }
@@ -269,9 +268,9 @@ test("a cluster that cannot be reached, or whose credentials hang, is shown as s
   const hang = { exec: { apiVersion: "client.authentication.k8s.io/v1", command: "sleep", args: ["600"], interactiveMode: "Never" } };
   const broken = { "client-certificate": "/no/such/file", "client-key": "/no/such/file" };
   const all = [context("dead", {}), context("hangs", hang), context("broken", broken)];
-  const config = `${tmpdir()}/kubeconfig-${process.pid}.json`;
+  const config = `${temporaryFolder()}/kubeconfig.json`;
   writeFileSync(config, JSON.stringify({ apiVersion: "v1", kind: "Config", contexts: all.map((one) => one.contexts), clusters: all.map((one) => one.clusters), users: all.map((one) => one.users) }));
-  const file = `${tmpdir()}/rollcast-${process.pid}.toml`;
+  const file = `${temporaryFolder()}/rollcast.toml`;
   writeFileSync(file, `[[cluster]]\ncontext = "dead"\nname = "prod-eu"\ncolour = "pink"\n[[cluster]]\ncontext = "hangs"\n[[cluster]]\ncontext = "broken"\n`);
   const server = await serve(() => Server.start(["serve", "--kubeconfig", config, "--config", file]));
   await page.goto(server.address);

@@ -48,7 +48,7 @@ struct Installation<'a> {
 /// Installs the chart on a cluster of its own and asks for the pages.
 pub fn run(helm: &Helm) -> Result<()> {
     let archive = release::image(Platform::here())?;
-    let running = Running::start_anew("chart")?;
+    let running = Running::start("chart")?;
     let cluster = &running.0;
     ensure!(cluster.add_real_node(&[archive])?, "the chart is installed on a real node, which cannot run here");
     let gateway = cluster.gateway()?;

@@ -29,7 +29,12 @@ pub fn apt_install(packages: &[&str]) -> bool {
 
 /// A PostgreSQL server can be started here, for the tests of history in a database; false where there is none and none to install.
 pub fn ensure_postgres() -> bool {
-    Path::new(POSTGRES).exists() || apt_install(&["postgresql"])
+    // Packages of its clients put programs there, too.
+    let has_server = || {
+        let versions = process::entries(Path::new(POSTGRES)).unwrap_or_default();
+        versions.iter().any(|version| version.join("bin/initdb").exists())
+    };
+    has_server() || (apt_install(&["postgresql"]) && has_server())
 }
 
 /// Installs buildah, which builds images without a daemon.

@@ -11,7 +11,7 @@ use crate::process;
 
 /// Debian's Chromiums, the preferred one first: the one without windows draws the same with a quarter less of the processor.
 const SYSTEM_CHROMIUMS: [&str; 2] = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
-/// Debian's first: on other systems `firefox` may be a script that starts a sandbox, which sees no profile of a test.
+/// Debian's first.
 const FIREFOXES: [&str; 2] = ["firefox-esr", "firefox"];
 const FIREFOX_ON_MACOS: &str = "/Applications/Firefox.app/Contents/MacOS/firefox";
 /// The place of WebKit's browser among the libraries of a processor, and what drives and shows it.
@@ -80,8 +80,13 @@ pub fn ensure_browser() -> Result<Browser> {
 pub fn ensure_firefox() -> Option<PathBuf> {
     find_or_install("FIREFOX", &["firefox-esr"], || {
         let on_macos = || Some(PathBuf::from(FIREFOX_ON_MACOS)).filter(|program| program.exists());
-        FIREFOXES.into_iter().find_map(process::find).or_else(on_macos)
+        FIREFOXES.into_iter().filter_map(process::find).find(|program| !is_snap(program)).or_else(on_macos)
     })
+}
+
+/// On Ubuntu `firefox` is a script that starts a sandbox, which sees no profile of a test.
+fn is_snap(program: &Path) -> bool {
+    std::fs::read(program).is_ok_and(|bytes| bytes.starts_with(b"#!") && bytes.windows(6).any(|part| part == b"/snap/"))
 }
 
 /// Finds the browser of WebKit: `ROLLCAST_WEBKIT`, the system's, or Debian's, which is installed. None where there is none to be had.

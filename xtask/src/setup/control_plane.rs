@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
-use super::go_tools::{SOURCES, ensure_go_tool, go_build};
+use super::go_tools::{SOURCES, go_build};
 use crate::process;
 
 /// Kubernetes' version; also in `end2end/cluster/go.mod`.
@@ -14,7 +14,8 @@ pub const OLDER_KUBERNETES: [&str; 2] = ["1.35.4", "1.34.4"];
 /// Names the version to test on: 1.35.
 pub const TEST_KUBERNETES: &str = "ROLLCAST_TEST_KUBERNETES";
 const MODULES: &str = "end2end/cluster";
-const KWOK: &str = "sigs.k8s.io/kwok/cmd/kwok@v0.8.0";
+/// A tool of those modules: its libraries are those of Kubernetes, which are compiled once.
+const KWOK: &str = "sigs.k8s.io/kwok/cmd/kwok";
 
 pub struct Binaries {
     /// kube-apiserver, kube-controller-manager, kube-scheduler and kubectl by first argument.
@@ -40,7 +41,7 @@ pub fn ensure_binaries() -> Result<Binaries> {
     let binaries = Binaries {
         kubernetes: folder.join(kubernetes),
         etcd: folder.join("etcd"),
-        kwok: ensure_go_tool(KWOK)?,
+        kwok: folder.join("kwok"),
         oracle: folder.join("oracle"),
     };
     let mut numbers = version.split('.');
@@ -57,6 +58,7 @@ pub fn ensure_binaries() -> Result<Binaries> {
     go_build(&binaries.kubernetes, &what, MODULES, &sources, &[&modfile, "."], &flags)?;
     let (what, sources) = ("the oracle that verdicts are compared with", ["oracle/main.go", "go.mod", "go.sum"]);
     go_build(&binaries.oracle, what, MODULES, &sources, &["./oracle"], "-s -w")?;
+    go_build(&binaries.kwok, "KWOK", MODULES, &["go.mod", "go.sum"], &[KWOK], "-s -w")?;
     go_build(&binaries.etcd, "etcd", "end2end/cluster/etcd", &SOURCES, &["."], "-s -w")?;
     Ok(binaries)
 }

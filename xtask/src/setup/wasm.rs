@@ -72,7 +72,8 @@ pub fn ensure_wasm() -> Result<Toolchain> {
     if !sources().is_ok_and(|sources| sources.exists()) {
         ensure!(
             apt_install(&["rustc-web", "cargo-web", "rust-web-src"]),
-            "no wasm32 target: `rustup target add {TARGET}` failed and there is no apt-get to fall back to"
+            "no wasm32 target: `rustup target add {TARGET}` failed, and apt-get, which needs root, cannot install Debian's \
+             sources instead"
         );
     }
     build_std(&built)?;
