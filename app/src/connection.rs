@@ -8,6 +8,15 @@ use timeline::words::{self, safe, sentence_end};
 /// State of every connection to a cluster while the page itself has none to the server.
 pub const RECONNECTING: &str = "Reconnecting";
 
+/// The badge of a Deployment of which nothing can be said now.
+pub const NO_DATA: &str = "No data";
+
+/// The badge of a Deployment, and the beginning of its sentence, while its cluster does not respond: the last verdict may not be the
+/// present one. `None` while it responds.
+pub fn last_seen(state: &ConnectionState) -> Option<(&'static str, &'static str)> {
+    matches!(state, ConnectionState::Stale { .. }).then_some((NO_DATA, "Last seen: "))
+}
+
 /// The title of a page, which may be all that is seen of it; it says where what it tells may be old.
 pub fn title(is_stale: bool, title: String) -> String {
     if is_stale { format!("Stale: {title}") } else { title }

@@ -4,10 +4,11 @@ use leptos::prelude::use_context;
 use serde::{Deserialize, Serialize};
 use timeline::address;
 use timeline::list::{ListCopy, ListDelta, Overall, Query, Window};
-use timeline::wire::{Connection, ConnectionState, Moment, Snapshot};
+use timeline::wire::{Connection, Moment, Snapshot};
 use timeline::words::count;
 use timeline::{Workload, say};
 
+use crate::connection::last_seen;
 use crate::detail::Detail;
 use crate::exported::Record;
 pub use crate::link_preview::Preview;
@@ -123,11 +124,12 @@ impl DeploymentPayload {
 
     /// Builds the preview of a link to the page.
     pub fn preview(&self) -> Preview {
-        let view = self.view().map(|view| view.verdict.badge.as_str());
-        // While the cluster is not heard, the last verdict may not be the present one.
-        let is_silent = self.moment.is_none() && matches!(self.connection.state, ConnectionState::Stale { .. });
-        let badge = view.map_or("Not found", |badge| if is_silent { "No data" } else { badge });
-        let seen = if is_silent && view.is_some() { "Last seen: " } else { "" };
+        let last_seen = if self.moment.is_none() { last_seen(&self.connection.state) } else { None };
+        let (badge, seen) = match (self.view(), last_seen) {
+            (None, _) => ("Not found", ""),
+            (Some(_), Some(last_seen)) => last_seen,
+            (Some(view), None) => (view.verdict.badge.as_str(), ""),
+        };
         // There are pictures of Deployments and of rollouts, and none of moments.
         let is_of_moment = self.moment.is_some() && self.workload.rollout.is_none();
         let is_drawn = self.snapshot.deployment.is_some() && !is_of_moment;
@@ -186,6 +188,7 @@ impl ListPayload {
 #[cfg(test)]
 mod tests {
     use timeline::list::ClusterState;
+    use timeline::wire::ConnectionState;
 
     use super::*;
     use crate::list::test_data::cluster;

@@ -24,6 +24,8 @@ pub enum Task {
     CollectPods,
     /// A pod of a node that is gone is written off.
     WriteOff(Key),
+    /// A pod that does not tolerate a taint of its node any longer is deleted.
+    TaintEviction(Key),
     /// A node's kubelet reports for the first time.
     NodeReports(Key),
     /// The autoscaler looks at pods that no node fits, and at its nodes.

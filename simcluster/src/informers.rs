@@ -1,14 +1,15 @@
 //! Informers: after each change, they wake the controllers, the scheduler and the kubelet that it concerns.
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::agenda::Task;
 use crate::change::{Change, Verb};
+use crate::node::no_execute_taints;
 use crate::object::{Key, Kind, Object, Resource};
 use crate::world::delete::{FOREGROUND, ORPHAN};
-use crate::{World, kubelet, meta, strategy};
+use crate::{World, controller, kubelet, meta, strategy};
 use selector::Labels;
 
 impl World {
@@ -25,7 +26,7 @@ impl World {
                 let key = Key::of(&object.metadata);
                 match change.verb {
                     Verb::Added => self.schedule_between(20, 60, Task::NodeReports(key)),
-                    Verb::Modified => {}
+                    Verb::Modified => self.wake_for_taints(object, before.and_then(Node::of)),
                     Verb::Deleted => self.forget_node(&key.name),
                 }
                 self.retry_unschedulable();
@@ -45,6 +46,16 @@ impl World {
         if change.verb == Verb::Deleted {
             self.wake_collector(object);
         }
+    }
+
+    /// The pods of a node may not stay there, or may again.
+    fn wake_for_taints(&mut self, node: &Node, before: Option<&Node>) {
+        if before.is_some_and(|before| no_execute_taints(before).eq(no_execute_taints(node))) {
+            return;
+        }
+        let name = node.metadata.name.as_deref().unwrap_or_default();
+        let pods: Vec<Pod> = self.store.pods_on(name).cloned().collect();
+        pods.iter().for_each(|pod| controller::node::plan_taint_eviction(self, pod));
     }
 
     /// Forgets a node that is gone: its kubelet has nothing to report to.
@@ -112,6 +123,7 @@ impl World {
             self.steps.remove(uid);
             self.pods.remove(uid);
             self.unschedulable.remove(&key);
+            controller::node::cancel_taint_eviction(self, pod);
         } else if meta::node_of(pod).is_none() {
             if !self.unschedulable.contains(&key) {
                 self.schedule_soon(Task::Schedule(key.clone()));
@@ -121,6 +133,12 @@ impl World {
                 kubelet::killing(self, pod);
             }
             kubelet::plan(self, pod);
+            let is_other = |before: &Pod| {
+                meta::node_of(before) != meta::node_of(pod) || meta::tolerations(before) != meta::tolerations(pod)
+            };
+            if before.is_none_or(is_other) {
+                controller::node::plan_taint_eviction(self, pod);
+            }
         }
         let counts = |pod: Option<&Pod>| pod.is_some_and(|pod| !meta::is_finished(pod));
         if counts(before) && (verb == Verb::Deleted || !counts(Some(pod))) {

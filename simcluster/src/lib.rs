@@ -34,8 +34,7 @@
 //! - Scheduling beyond capacity, taints, node selectors and node affinity; preemption.
 //! - Heartbeats: a node's conditions stay as they were, because no kubelet falls silent.
 //! - The `deprecated.deployment.rollback.to` annotation; kubectl does not use it.
-//! - Pod disruption budgets (no eviction is refused), evictions by pressure or by
-//!   a `NoExecute` taint (it keeps new pods away and ends none), priorities, horizontal scaling.
+//! - Pod disruption budgets (no eviction is refused), evictions by pressure, priorities, horizontal scaling.
 //! - The hash in a ReplicaSet's name is made like Kubernetes' (FNV-1a, same alphabet) but of JSON and not of Go's dump, so names differ.
 
 pub mod action;

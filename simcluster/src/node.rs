@@ -69,3 +69,8 @@ pub fn is_cordoned(node: &Node) -> bool {
 pub fn taints(node: &Node) -> &[Taint] {
     node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default()
 }
+
+/// Returns the taints that end pods which do not tolerate them.
+pub fn no_execute_taints(node: &Node) -> impl Iterator<Item = &Taint> {
+    taints(node).iter().filter(|taint| taint.effect == "NoExecute")
+}

@@ -153,7 +153,8 @@ pub(crate) fn refusals_of(node: &Node, spec: &PodSpec, pods: &[&Pod]) -> Vec<Str
     why
 }
 
-fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
+/// Returns whether a toleration matches a taint.
+pub(crate) fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
     let is_any = |text: Option<&str>| text.is_none_or(str::is_empty);
     (is_any(toleration.effect.as_deref()) || toleration.effect.as_deref() == Some(&taint.effect))
         && (is_any(toleration.key.as_deref()) || toleration.key.as_deref() == Some(&taint.key))

@@ -47,15 +47,7 @@ pub struct Step {
 #[derive(Debug, Clone, Copy)]
 enum Act {
     Look,
-    /// A healthy Deployment of this size, with this deadline and these seconds that pods must be ready; on every node, if the story is
-    /// about nodes.
-    Prepare {
-        replicas: i32,
-        deadline: i32,
-        min_ready: i32,
-        recreate: bool,
-        is_spread: bool,
-    },
+    Prepare(Start),
     /// The next version, with a fate.
     Version(&'static str),
     KillPod,
@@ -77,6 +69,18 @@ enum Act {
     Patch(fn(&str, &str) -> Value),
     /// The ConfigMap that [`lives`] mounts is made.
     MakeConfigMap,
+}
+
+/// The healthy Deployment with which a story begins.
+#[derive(Debug, Clone, Copy)]
+struct Start {
+    replicas: i32,
+    deadline_seconds: i32,
+    min_ready_seconds: i32,
+    /// Its strategy is Recreate.
+    is_recreate: bool,
+    /// Pods are on every node: the story is about nodes.
+    is_spread: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,8 +213,8 @@ impl Player {
 
 /// Does it, and tells the command. What is refused is left: the next story prepares everything again.
 fn act(world: &mut World, of: &Key, act: Act) -> String {
-    if let Act::Prepare { replicas, deadline, min_ready, recreate, is_spread } = act {
-        prepare(world, of, replicas, (deadline, min_ready, recreate), is_spread);
+    if let Act::Prepare(start) = act {
+        prepare(world, of, start);
         return String::new();
     }
     let Some(choice) = Choice::of(world, of) else { return String::new() };
@@ -224,7 +228,7 @@ fn action(world: &World, choice: &Choice, of: &Key, act: Act) -> Option<Action> 
     // The nodes of the autoscaler come and go by themselves.
     let last_node = || world.settings.nodes.iter().rfind(|node| choice.nodes.contains(node)).cloned();
     Some(match act {
-        Act::Look | Act::Prepare { .. } => return None,
+        Act::Look | Act::Prepare(_) => return None,
         Act::Version(fate) => Action::Image(choice.next_image(fate)),
         Act::KillPod => Action::KillPod(choice.pods.first()?.clone()),
         Act::Unlabel => Action::Unlabel(choice.pods.first()?.clone()),
@@ -246,16 +250,10 @@ fn action(world: &World, choice: &Choice, of: &Key, act: Act) -> Option<Action> 
     })
 }
 
-/// Brings the Deployment to where a story begins: healthy, of this size, nothing paused, every node there, the quota out of the way.
-pub fn prepare(
-    world: &mut World,
-    of: &Key,
-    replicas: i32,
-    (deadline, min_ready, recreate): (i32, i32, bool),
-    is_spread: bool,
-) {
+/// Brings the Deployment to where a story begins: healthy, nothing paused, every node there, the quota out of the way.
+fn prepare(world: &mut World, of: &Key, start: Start) {
     if world.store().typed::<Deployment>(of).is_none()
-        && let Ok(made) = Object::read(Resource::Deployment, manifest(&of.namespace, &of.name, replicas))
+        && let Ok(made) = Object::read(Resource::Deployment, manifest(&of.namespace, &of.name, start.replicas))
     {
         // Somebody deleted it.
         let _ = world.create(made);
@@ -272,15 +270,15 @@ pub fn prepare(
     world.delete_if_there(Resource::ConfigMap, &Key::new(&of.namespace, lives::CONFIG_MAP));
     let image = choice.next_image("");
     let is_sick = Behavior::of_image(&choice.image) != Behavior::Healthy;
-    let is_uneven = is_spread && leaves_node_empty(world, of, &choice, replicas);
+    let is_uneven = start.is_spread && leaves_node_empty(world, of, &choice, start.replicas);
     let _ = action::edit(world, of, |deployment| {
         let spec = deployment.spec.get_or_insert_default();
-        spec.replicas = Some(replicas);
+        spec.replicas = Some(start.replicas);
         spec.paused = None;
-        spec.progress_deadline_seconds = Some(deadline);
-        spec.min_ready_seconds = Some(min_ready);
-        spec.strategy =
-            recreate.then(|| DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None });
+        spec.progress_deadline_seconds = Some(start.deadline_seconds);
+        spec.min_ready_seconds = Some(start.min_ready_seconds);
+        let recreate = || DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None };
+        spec.strategy = start.is_recreate.then(recreate);
         if let Some(pod) = &mut spec.template.spec
             && (lives::forget(pod) || is_sick || is_uneven)
             && let Some(container) = pod.containers.first_mut()

@@ -31,7 +31,8 @@ pub(crate) async fn find_uid(view: &ClientView, workload: &Workload) -> Result<O
     Ok(view.read_stored(workload, uid, |_| Ok(())).await?.map(|()| uid))
 }
 
-/// Returns the rollouts of a Deployment, the last one first: of all, or of those up to the last one of a revision.
+/// Returns the rollouts of a Deployment, the last one first: of all, of those up to the last one of a revision, or without a revision
+/// of those up to the stored one that the workload names.
 ///
 /// # Errors
 /// When the history cannot be read.
@@ -41,10 +42,10 @@ pub(crate) async fn list(
     uid: Uid,
     revision: Option<u64>,
 ) -> Result<Vec<EpisodeRow>, StoreError> {
-    let cluster = workload.cluster.clone();
+    let (cluster, named) = (workload.cluster.clone(), workload.rollout);
     if view.has_history() {
         let kept = view.read_stored(workload, uid, move |reader| {
-            let Some(revision) = revision else { return reader.rollouts(&cluster, uid, None, MOST_LISTED) };
+            let Some(revision) = revision else { return reader.rollouts(&cluster, uid, named, MOST_LISTED) };
             match reader.find(&cluster, uid, EpisodeSelector::Revision(revision))? {
                 Some((number, _)) => reader.rollouts(&cluster, uid, Some(number), MOST_LISTED),
                 None => Ok(Vec::new()),

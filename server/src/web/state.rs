@@ -163,17 +163,27 @@ impl Rollcast {
         peer: Option<IpAddr>,
         from: Option<IpAddr>,
     ) -> Result<Viewer, AuthError> {
+        self.authenticate(headers, peer, from).await.map(|(viewer, _)| viewer)
+    }
+
+    /// Like [`Self::viewer`], but also returns whether the request has the cookie of a link that has ended.
+    pub async fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        peer: Option<IpAddr>,
+        from: Option<IpAddr>,
+    ) -> Result<(Viewer, bool), AuthError> {
         // Who shows a token of their own is its owner.
         let shares = self.site.shares.as_ref().filter(|_| !self.site.auth.has_token(headers));
         let signed_in = self.site.auth.viewer(headers, peer, self.client(from));
-        let Some(shares) = shares else { return signed_in.await };
+        let Some(shares) = shares else { return Ok((signed_in.await?, false)) };
         let now_millis = clock::now_millis();
         match shares.viewer(headers, now_millis).await {
-            Ok(Some(viewer)) => Ok(viewer),
-            Ok(None) => signed_in.await,
+            Ok(Some(viewer)) => Ok((viewer, false)),
+            Ok(None) => Ok((signed_in.await?, shares.is_over(headers, now_millis))),
             // A viewer's own pages do not take the place of what a link opens that may still be valid.
             Err(LinksUnavailable) if shares.is_over(headers, now_millis) => {
-                signed_in.await.map_err(|_| AuthError::LinkUnavailable)
+                signed_in.await.map(|viewer| (viewer, false)).map_err(|_| AuthError::LinkUnavailable)
             }
             Err(LinksUnavailable) => Err(AuthError::LinkUnavailable),
         }

@@ -1,10 +1,12 @@
-//! Nodes: the first report of a kubelet, and what becomes of pods whose node is gone.
+//! Nodes: the first report of a kubelet, and what becomes of pods whose node is gone or has a `NoExecute` taint.
 
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Node, Pod, Taint, Toleration};
 
 use crate::agenda::Task;
-use crate::node::set_ready;
+use crate::events::NewEvent;
+use crate::node::{no_execute_taints, set_ready};
 use crate::object::{Key, Resource};
+use crate::scheduler::tolerates;
 use crate::world::{DeleteOptions, Write};
 use crate::{World, meta, time};
 
@@ -54,4 +56,53 @@ pub fn write_off(world: &mut World, key: &Key) {
     let options = DeleteOptions { grace_seconds: Some(0), ..DeleteOptions::default() };
     // Gone already is as good.
     let _ = world.delete(Resource::Pod, key, &options);
+}
+
+/// Plans the deletion of a pod by the taints of its node, or takes that back (`processPodOnNode` in
+/// `tainteviction/taint_eviction.go`).
+pub fn plan_taint_eviction(world: &mut World, pod: &Pod) {
+    let stay_millis = stay_millis(world, pod);
+    let task = Task::TaintEviction(Key::of(&pod.metadata));
+    if stay_millis.is_some_and(|millis| millis > 0) && world.agenda.due_millis(&task).is_some() {
+        return; // the time that began first counts
+    }
+    cancel_taint_eviction(world, pod);
+    match stay_millis {
+        None => {}
+        Some(0) => world.schedule_between(5, 40, task),
+        Some(millis) => world.agenda.add(world.now_millis + millis, task),
+    }
+}
+
+/// Takes the planned deletion of a pod by a taint back.
+pub fn cancel_taint_eviction(world: &mut World, pod: &Pod) {
+    let task = Task::TaintEviction(Key::of(&pod.metadata));
+    if world.agenda.due_millis(&task).is_some() {
+        world.agenda.remove(&task);
+        tell_taint_eviction(world, pod, "Cancelling deletion of Pod");
+    }
+}
+
+/// Deletes a pod that may not stay on its node.
+pub fn evict_by_taint(world: &mut World, key: &Key) {
+    let Some(pod) = world.get::<Pod>(key) else { return };
+    tell_taint_eviction(world, &pod, "Marking for deletion Pod");
+    world.mark_disrupted(key, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
+    world.delete_if_there(Resource::Pod, key);
+}
+
+/// Returns how long a pod may stay on its node; `None` where nothing ends that.
+fn stay_millis(world: &World, pod: &Pod) -> Option<i64> {
+    let node = world.store.typed::<Node>(&Key::new("", meta::node_of(pod)?))?;
+    let toleration_of = |taint: &Taint| meta::tolerations(pod).iter().find(|known| tolerates(known, taint));
+    let used: Option<Vec<&Toleration>> = no_execute_taints(node).map(toleration_of).collect();
+    let Some(used) = used else { return Some(0) };
+    used.iter().filter_map(|known| known.toleration_seconds).min().map(|seconds| seconds.max(0).saturating_mul(1_000))
+}
+
+fn tell_taint_eviction(world: &mut World, pod: &Pod, what: &str) {
+    let Key { namespace, name } = Key::of(&pod.metadata);
+    let message = format!("{what} {namespace}/{name}");
+    let reason = "TaintManagerEviction";
+    world.record_event(NewEvent::about::<Pod>(&pod.metadata, "taint-eviction-controller", reason, message));
 }

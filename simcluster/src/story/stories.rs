@@ -1,14 +1,18 @@
 //! The stories: what is said at each step, what is done, and what is waited for. No code, only what people read.
 
-use super::{Act, Story, Until, lives, step};
+use super::{Act, Start, Story, Until, lives, step};
+
+const fn start(replicas: i32) -> Start {
+    Start { replicas, deadline_seconds: 600, min_ready_seconds: 0, is_recreate: false, is_spread: false }
+}
 
 const fn ready(replicas: i32) -> Act {
-    Act::Prepare { replicas, deadline: 600, min_ready: 0, recreate: false, is_spread: false }
+    Act::Prepare(start(replicas))
 }
 
 /// Like [`ready`], with pods on every node.
 const fn spread(replicas: i32) -> Act {
-    Act::Prepare { replicas, deadline: 600, min_ready: 0, recreate: false, is_spread: true }
+    Act::Prepare(Start { is_spread: true, ..start(replicas) })
 }
 
 /// Makes stories of `NAME TITLE { ACT, UNTIL => SENTENCE; … }`.
@@ -68,7 +72,7 @@ pub static STORIES: [Story; 21] = stories! {
         Act::Resume, Until::Stable => "Resumed: one rollout, with the last image.";
     }
     "deadline" "What if it takes too long?" {
-        Act::Prepare { replicas: 3, deadline: 10, min_ready: 0, recreate: false, is_spread: false }, Until::Stable => "Three pods. This Deployment must make progress within ten seconds.";
+        Act::Prepare(Start { deadline_seconds: 10, ..start(3) }), Until::Stable => "Three pods. This Deployment must make progress within ten seconds.";
         Act::Version("crash"), Until::Deadline => "The new version crashes, again and again.";
         Act::Look, Until::Read => "The deadline has passed. That is only said: nothing is undone, the controller keeps trying.";
         Act::Version(""), Until::Stable => "A version that works. It recovers by itself.";
@@ -90,11 +94,11 @@ pub static STORIES: [Story; 21] = stories! {
         Act::Quota(false), Until::Stable => "The quota grows. The controller had been trying all the time.";
     }
     "recreate" "What if two versions must never run together?" {
-        Act::Prepare { replicas: 3, deadline: 600, min_ready: 0, recreate: true, is_spread: false }, Until::Stable => "Three pods, with the strategy Recreate.";
+        Act::Prepare(Start { is_recreate: true, ..start(3) }), Until::Stable => "Three pods, with the strategy Recreate.";
         Act::Version(""), Until::Stable => "Another image: every old pod goes first. Only then the new ReplicaSet appears. In between nobody serves.";
     }
     "min-ready-seconds" "What if a pod must prove itself?" {
-        Act::Prepare { replicas: 3, deadline: 600, min_ready: 5, recreate: false, is_spread: false }, Until::Stable => "Three pods that count only after having been ready for five seconds.";
+        Act::Prepare(Start { min_ready_seconds: 5, ..start(3) }), Until::Stable => "Three pods that count only after having been ready for five seconds.";
         Act::Version(""), Until::Stable => "Each new pod is ready first, and available five seconds later. Only then an old one may go.";
     }
     "drain" "What if a node is drained?" {

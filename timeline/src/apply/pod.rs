@@ -8,6 +8,7 @@ use super::orders::is_later;
 use super::pending::{EndMark, UnsettledEnd};
 use crate::model::fact::{Container, Kind, Phase, PodFact, Seen};
 use crate::model::{EndReason, Pod, PodNow, PodState};
+use crate::rules::messages::GATED;
 use crate::rules::phase::{self, Reading};
 use crate::rules::pulls::is_image_reason;
 use crate::{Change, Millis, Uid};
@@ -249,6 +250,7 @@ impl Timeline {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let told_millis = news.0.saturating_sub(self.skew.millis());
         let known = pod.now.disruption.as_deref().map(|(reason, _)| reason);
+        let is_ungated = pod.now.reason == GATED && reading.reason != GATED;
         let now = PodNow {
             node: fact.node.clone(),
             reason: reading.reason,
@@ -261,6 +263,7 @@ impl Timeline {
             listed_millis: begun.listed_millis.or(pod.now.listed_millis),
             ready_since_millis: reading.ready_since_millis.or(pod.now.ready_since_millis),
             disruption: begun.disruption.filter(|new| known != Some(&new.0)).or_else(|| pod.now.disruption.clone()),
+            ungated_millis: if is_ungated { Some(news.0) } else { pod.now.ungated_millis },
             nominated_node: fact.nominated_node.as_deref().map(Box::from),
             deletion_cost: fact.deletion_cost,
             containers: remembering(fact, &pod.now.containers, told_millis, news),

@@ -13,7 +13,7 @@ use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, PodCondition, Role};
 use crate::model::{Event, Pod, PodState};
-use crate::rules::messages::{self, NewNode, StartHold, new_node};
+use crate::rules::messages::{self, GATED, NewNode, StartHold, new_node};
 use crate::rules::phase::{allowed_as_before_millis, init_at_work};
 use crate::rules::pulls::{self, is_image_reason};
 
@@ -166,7 +166,7 @@ impl<'m> Assessment<'m> {
             PodState::Scheduling => self.scheduling(pod, comes).map(|kind| {
                 let is_unsaid = matches!(kind, CauseKind::NoScheduler { nominated: None });
                 let claim = || messages::last_event(self.deployment, &pod.name, messages::CLAIM);
-                (kind, by_event(is_unsaid.then(claim).flatten(), pod, since))
+                (kind, by_event(is_unsaid.then(claim).flatten(), pod, pod.moved_millis()))
             }),
             PodState::Starting => self.starting(pod),
             PodState::Unready => self.unready(pod),
@@ -317,9 +317,9 @@ impl<'m> Assessment<'m> {
     }
 
     fn scheduling(&self, pod: &Pod, comes: Option<&NewNode>) -> Option<CauseKind> {
-        let lasts = self.now.millis - pod.since_millis() > WORTH_MILLIS;
+        let lasts = self.now.millis - pod.moved_millis() > WORTH_MILLIS;
         match pod.now.reason.as_str() {
-            "SchedulingGated" => Some(CauseKind::SchedulingGated),
+            GATED => Some(CauseKind::SchedulingGated),
             "" => {
                 let nominated = pod.now.nominated_node.as_deref().map(str::to_owned);
                 lasts.then_some(CauseKind::NoScheduler { nominated })

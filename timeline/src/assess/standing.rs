@@ -487,7 +487,7 @@ impl Assessment<'_> {
             || verdict.into_iter().chain(mark).any(is_late)
             || scales().any(is_late)
             // Most of the time one of those few moved: the others are looked at only if none did.
-            || noteworthy().map(Pod::since_millis).any(is_late)
-            || model.linked_pods(uid).map(Pod::since_millis).any(is_late)
+            || noteworthy().map(Pod::moved_millis).any(is_late)
+            || model.linked_pods(uid).map(Pod::moved_millis).any(is_late)
     }
 }

@@ -104,6 +104,13 @@ impl Pod {
         self.states.last().map_or(self.created_at_millis, |(_, at)| *at)
     }
 
+    /// Returns when it last moved: since when it is in its state, or when its scheduling gates were removed after that. While it has
+    /// some, schedulers ignore it.
+    pub fn moved_millis(&self) -> Millis {
+        let since = self.since_millis();
+        self.now.ungated_millis.map_or(since, |ungated| ungated.max(since))
+    }
+
     /// Returns the arrival of its first observation.
     pub fn first_seen_millis(&self) -> Millis {
         self.states.first().map_or(self.created_at_millis, |(_, at)| *at)
@@ -248,6 +255,9 @@ pub struct PodNow {
     /// Condition `DisruptionTarget`, when it was true last: its reason, and when that arrived. In a box, as most pods have none.
     #[serde(with = "server_only")]
     pub disruption: Option<Box<(String, Millis)>>,
+    /// When its scheduling gates were removed.
+    #[serde(with = "server_only")]
+    pub ungated_millis: Option<Millis>,
     /// `status.nominatedNodeName`.
     #[serde(with = "server_only")]
     pub nominated_node: Option<Box<str>>,

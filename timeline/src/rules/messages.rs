@@ -325,6 +325,9 @@ pub fn holds_start<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Even
 /// The reason of the Event that says why no scheduler looks at a pod: a ResourceClaim of it cannot be created.
 pub const CLAIM: &str = "FailedResourceClaimCreation";
 
+/// The reason of the condition `PodScheduled` of a pod that has scheduling gates.
+pub const GATED: &str = "SchedulingGated";
+
 /// Returns the step of a start that an Event names.
 pub fn start_hold(reason: &str) -> Option<StartHold> {
     match reason {

@@ -8,7 +8,7 @@ use crate::model::{Deployment, Gap, KubectlVerdict, Model, Pod, ReplicaSet, Roll
 
 pub use crate::model::Trigger;
 
-/// A ReplicaSet that was there this long before its Deployment was adopted by it, not created for it.
+/// An older ReplicaSet that arrived this long before its Deployment was adopted by it, not created for it.
 const ADOPTED_BEFORE_MILLIS: i64 = 500;
 /// A rollout that starts this soon after a change of the replicas may be of the same edit.
 const SAME_EDIT_MILLIS: Millis = 1_000;
@@ -299,8 +299,10 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
             let is_same = is_renumbered(model, deployment, index, set);
             return if is_same { Trigger::Adopted } else { Trigger::Rollback };
         }
-        let before = set.first_seen_millis < deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS;
-        if before || is_of_another {
+        let arrived_before = set.first_seen_millis < deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS;
+        // The watch of Deployments may be late. Creation times are whole seconds: of two in one second, none is known to be older.
+        let is_older = set.created_at_millis < deployment.created_at_millis;
+        if (arrived_before && is_older) || is_of_another {
             return Trigger::Adopted;
         }
     }

@@ -5,6 +5,7 @@ use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, Exit, Phase, PodCondition, PodFact, RESTARTING_ALL, Role,
     STATUS_UNKNOWN,
 };
+use timeline::rules::messages::GATED;
 use timeline::rules::pulls::is_image_reason;
 
 use super::{
@@ -53,7 +54,8 @@ pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
         reason: status.reason,
         message: beginning(&status.message, LONGEST_CONDITION),
         ready: condition(&status.conditions, "Ready"),
-        scheduled: condition(&status.conditions, "PodScheduled").map(|told| with_gates(told, &spec.scheduling_gates)),
+        scheduled: condition(&status.conditions, "PodScheduled")
+            .and_then(|told| with_gates(told, &spec.scheduling_gates)),
         disruption: disruption.map(|c| c.reason),
         is_graceless: spec.termination_grace_period_seconds == Some(0),
         deletion_cost: parse_optional(object.metadata.annotations.pod_deletion_cost.as_deref()).unwrap_or_default(),
@@ -146,13 +148,17 @@ fn exit_code(ended: &decode::Terminated) -> i32 {
     ended.exit_code.and_then(|code| i32::try_from(code).ok()).unwrap_or(0)
 }
 
-/// Adds the names of scheduling gates to Kubernetes' message, which leaves them out.
-fn with_gates(mut told: Condition, gates: &[PodSchedulingGate]) -> Condition {
-    if told.reason == "SchedulingGated" && !gates.is_empty() {
+/// Adds the names of scheduling gates to Kubernetes' message, which leaves them out. Returns `None` once the gates are removed: the
+/// condition stays until the scheduler writes another one, and does not apply any more.
+fn with_gates(mut told: Condition, gates: &[PodSchedulingGate]) -> Option<Condition> {
+    if told.reason == GATED {
+        if gates.is_empty() {
+            return None;
+        }
         let names = gates.iter().map(|gate| gate.name.as_str()).collect::<Vec<_>>().join(", ");
         told.message = format!("{}: {}", cut(&told.message), cut(&names));
     }
-    told
+    Some(told)
 }
 
 /// Conditions that are worth a look: those of readiness gates, and Kubernetes' own ones that are not as they should be.

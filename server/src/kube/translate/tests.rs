@@ -219,6 +219,19 @@ fn of_images_restarts_and_scheduling_gates_the_beginning_is_kept() {
     assert_eq!(texts.map(|text| text.map(str::len)), [Some(Event::LONGEST); 6]);
 }
 
+#[test]
+fn a_pod_whose_scheduling_gates_are_removed_is_not_gated_any_more() {
+    let reason = |reason: &str, gates: Value| {
+        let scheduled = json!({ "type": "PodScheduled", "status": "False", "reason": reason });
+        let pod = pod(json!({ "spec": { "schedulingGates": gates }, "status": { "conditions": [scheduled] } }));
+        pod.scheduled.map(|told| told.reason)
+    };
+    let gated = Some("SchedulingGated".to_owned());
+    assert_eq!(reason("SchedulingGated", json!([{ "name": "example.com/quota" }])), gated);
+    assert_eq!(reason("SchedulingGated", json!([])), None);
+    assert_eq!(reason("Unschedulable", json!([])), Some("Unschedulable".to_owned()));
+}
+
 /// API servers before 1.34 write `"creationTimestamp": null`, later ones leave it out.
 #[test]
 fn a_template_is_the_same_for_an_older_and_a_newer_api_server() {

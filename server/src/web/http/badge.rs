@@ -1,6 +1,7 @@
 //! `/clusters/…/deployments/{name}/badge.svg`: the verdict in two words, for READMEs and chats. Colours of its own, because a badge
 //! stands on other people's pages.
 
+use app::connection::{NO_DATA, last_seen};
 use app::preview::escaped;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -28,10 +29,10 @@ pub(super) async fn badge(view: ClientView, NamedWorkload(workload): NamedWorklo
     let quiet = |badge: &str, sentence: &str| (badge.to_owned(), Tone::Quiet, sentence.to_owned());
     let said = match (hub, state) {
         _ if refuse_unchecked(&view, &workload).is_err() => {
-            Some(quiet("No data", "Your permissions cannot be checked right now."))
+            Some(quiet(NO_DATA, "Your permissions cannot be checked right now."))
         }
         // Why is for operators: badges may be for everybody.
-        (_, Some(ConnectionState::Stale { .. })) => Some(quiet("No data", "The cluster does not respond.")),
+        (_, Some(state)) if last_seen(&state).is_some() => Some(quiet(NO_DATA, "The cluster does not respond.")),
         (_, Some(ConnectionState::Connecting)) => Some(quiet("Connecting", "Rollcast is loading the cluster.")),
         (None, _) => None,
         (Some(hub), _) => {

@@ -74,7 +74,7 @@ pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &
     answer(view, workload, asked_for, find, missing, request).await
 }
 
-/// Returns the rollouts of the Deployment of an address, the last one first.
+/// Returns the rollouts of the Deployment of an address, the last one first: up to the stored one that it names.
 async fn past_rollouts(view: &ClientView, asked_for: &Address) -> Option<Vec<EpisodeRow>> {
     let workload = asked_for.workload().ok()??;
     let uid = rollouts::find_uid(view, &workload).await.ok()??;
@@ -84,10 +84,10 @@ async fn past_rollouts(view: &ClientView, asked_for: &Address) -> Option<Vec<Epi
 /// Compares the last rollout of a Deployment, or that of the address, with those before it: sentences, and figures.
 async fn compare_last_rollout(view: &ClientView, asked_for: &Address, all: &[EpisodeRow]) -> Option<(String, Measure)> {
     let workload = asked_for.workload().ok()??;
-    let (last, before) = match workload.rollout {
-        Some(number) => all.get(all.iter().position(|rollout| rollout.number == number)?..)?.split_first()?,
-        None => all.split_first()?,
-    };
+    let (last, before) = all.split_first()?;
+    if workload.rollout.is_some_and(|number| last.number != number) {
+        return None;
+    }
     let (said, measure) = rollouts::compare_with_earlier(view, &workload, last, before).await;
     Some((last_rollout_words(last.revision, &said), measure))
 }

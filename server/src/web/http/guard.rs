@@ -20,7 +20,6 @@ use crate::access::cookie::{SealPurpose, SessionKeys};
 use crate::access::forwarded;
 use crate::access::{AuthError, Viewer};
 use crate::export::assets;
-use crate::telemetry::clock;
 use crate::web::client_view::ClientView;
 use crate::web::connections::is_probe;
 use crate::web::limits::Limit;
@@ -146,12 +145,12 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
     }
     let is_public = is_public_picture(rollcast, &request);
     let address = address(request.uri());
-    let viewer = match is_public {
-        true => Ok(Viewer::anonymous()), // all clients get the same response, with a session or without
-        false => rollcast.viewer(request.headers(), client.peer, client.address).await,
+    let authenticated = match is_public {
+        true => Ok((Viewer::anonymous(), false)), // all clients get the same response, with a session or without
+        false => rollcast.authenticate(request.headers(), client.peer, client.address).await,
     };
-    let viewer = match viewer {
-        Ok(viewer) => viewer,
+    let (viewer, is_link_over) = match authenticated {
+        Ok(authenticated) => authenticated,
         Err(AuthError::SignInRequired) if is_of_page(&request) => return (Arc::default(), next.run(request).await),
         Err(error) => {
             if error == AuthError::TooManyAttempts {
@@ -165,13 +164,6 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
         _ if is_public => None, // others may be handed the same answer by a cache
         (Some(_), Some(shares)) => shares.renewed_cookie(request.headers()),
         _ => rollcast.site.auth.renewed_cookie(request.headers()),
-    };
-    // As long as its cookie is sent, each request reads the database, and is refused while that does not respond.
-    let is_link_over = match &rollcast.site.shares {
-        Some(shares) if !is_public && shares.is_over(request.headers(), clock::now_millis()) => {
-            matches!(shares.viewer(request.headers(), clock::now_millis()).await, Ok(None))
-        }
-        _ => false,
     };
     let view = rollcast.limits.count_refusal(Limit::Viewers, ClientView::new(rollcast, viewer).await);
     let Some(view) = view.map(|view| view.from_address(client.address)) else {
@@ -193,6 +185,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
     if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
+    // As long as its cookie is sent, each request reads the database, and is refused while that does not respond.
     if is_link_over {
         let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))]);
         response = (gone, response).into_response();

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use app::connection::known_until_millis;
+use app::connection::{known_until_millis, last_seen};
 use app::preview;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -69,14 +69,11 @@ async fn drawing(hub: &Handle, workload: &Workload) -> Option<String> {
     let snapshot = hub.page(workload).await.ok()?;
     let now_millis = snapshot.now_millis;
     let mut copy = DeploymentCopy::from(snapshot);
-    let Some(until_millis) = known_until_millis(&copy, &connection) else {
-        return preview::svg(&copy, now_millis, workload);
-    };
-    // While the cluster is not heard, the last verdict may not be the present one.
-    if let Some(view) = &mut copy.said.view {
-        view.verdict.badge = "No data".to_owned();
+    let until_millis = known_until_millis(&copy, &connection).unwrap_or(now_millis);
+    if let (Some(view), Some((badge, seen))) = (&mut copy.said.view, last_seen(&connection.state)) {
+        view.verdict.badge = badge.to_owned();
         view.verdict.tone = Tone::Quiet;
-        view.verdict.sentence.insert_str(0, "Last seen: ");
+        view.verdict.sentence.insert_str(0, seen);
     }
     preview::svg(&copy, now_millis.min(until_millis), workload)
 }

@@ -137,7 +137,7 @@ async fn scope_of(view: &ClientView, to: &str) -> Result<(LinkScope, String), Re
         (None, Some(revision)) => LinkScope::Rollout { of, uid, revision },
         (None, None) => {
             let all = rollouts::list(&view, &workload, uid, None).await.map_err(unreadable)?;
-            let named = all.iter().find(|rollout| Some(rollout.number) == workload.rollout);
+            let named = all.first().filter(|rollout| Some(rollout.number) == workload.rollout);
             LinkScope::Rollout { of, uid, revision: named.ok_or_else(unshareable)?.revision }
         }
     };

@@ -16,10 +16,11 @@ use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store};
 use server::history::{Archive, index};
 use server::web::state::{Rollcast, Site};
-use timeline::Timeline;
 use timeline::address::Route;
 use timeline::episodes::{EpisodeRow, Search, UNKNOWN_CAUSE};
+use timeline::rollout::Outcome;
 use timeline::view::Now;
+use timeline::{Millis, Timeline, Uid};
 
 use crate::common;
 use crate::pages::site::{fetch, site_of};
@@ -78,6 +79,30 @@ fn commit(name: &str, text: &str) -> (Commit, Timeline) {
 pub fn keep_rollouts(folder: &Path) {
     let text = common::recording("rollout");
     Sqlite::open(folder, Limits::default()).unwrap().commit(&[commit("c", &text).0]).unwrap();
+}
+
+/// Keeps the rows of 150 later rollouts of a Deployment in a folder, as of cluster "c".
+pub fn keep_rows_after(folder: &Path, of: &EpisodeRow) {
+    let row = |later: u64| {
+        let started_millis = of.started_millis + later as Millis * 60_000;
+        EpisodeRow {
+            namespace: of.namespace.clone(),
+            name: of.name.clone(),
+            uid: of.uid,
+            revision: of.revision + later,
+            started_millis,
+            ended_millis: Some(started_millis + 1_000),
+            outcome: Outcome::Complete,
+            ..EpisodeRow::default()
+        }
+    };
+    let commit = Commit { cluster: "c".into(), rollouts: (1..=150).map(row).collect(), ..Commit::default() };
+    Sqlite::open(folder, Limits::default()).unwrap().commit(&[commit]).unwrap();
+}
+
+/// The Deployment `web` of the UID 1 before its first rollout.
+pub fn unrolled() -> EpisodeRow {
+    EpisodeRow { namespace: "shop".to_owned(), name: "web".to_owned(), uid: Uid::from_bits(1), ..EpisodeRow::default() }
 }
 
 /// Plays a recording, and takes down its rollouts once a second as a hub does.

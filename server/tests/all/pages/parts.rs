@@ -12,13 +12,14 @@ use serde_json::Value;
 use server::access::cookie::SessionKeys;
 use server::access::share::Shares;
 use server::feed::recording::Recording;
+use server::history::Archive;
 use server::hub::Handle;
 use server::kube::Observed;
 use server::kube::SourceEvent;
 use server::web::client_view::ClientView;
 use server::web::session::{StreamRequest, serve_over};
 use server::web::state::{Rollcast, Site};
-use timeline::address::Route;
+use timeline::address::{self, Route};
 use timeline::list::{Query, Window};
 use timeline::view::Tone;
 use timeline::viewer::DeploymentCopy;
@@ -312,16 +313,38 @@ async fn a_link_to_a_rollout_that_goes_on_shows_it_as_it_was_when_it_was_opened(
     }
 }
 
+/// A site with share links that watches cluster "c", of which it has only what is kept.
+fn site_of_kept(archive: &Archive) -> Arc<Rollcast> {
+    let (hub, _) = Handle::start("c", Arc::default(), Retention::default());
+    let hubs = vec![hub.with_reviewer(reviewer(&rules(&[("fully", "*")])))];
+    let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
+    site_of(hubs, Site { auth: proxy(), shares, archive: Some(archive.clone()), ..Site::default() })
+}
+
+#[tokio::test]
+async fn a_rollout_that_is_older_than_the_newest_hundred_is_shared_by_its_number() {
+    let (folder, unrolled) = (tempfile::tempdir().unwrap(), kept::unrolled());
+    kept::keep_rows_after(folder.path(), &unrolled);
+    let archive = kept::archive(folder.path());
+    let rollcast = site_of_kept(&archive);
+    let page = address::permanent(&Workload::deployment("c", "shop", "web"), unrolled.uid, None);
+    let share = async |number: u32| {
+        let to = format!("{page}&rollout={number}");
+        signed_in("fully").send(&rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", &to)]).await
+    };
+    let oldest = share(0).await;
+    let told: Value = serde_json::from_str(&oldest.text).unwrap();
+    assert_eq!((oldest.status, &told["to"]), (StatusCode::OK, &Value::from(format!("{page}&revision=1"))));
+    assert_eq!(share(150).await.status, StatusCode::BAD_REQUEST, "there is none of that number");
+    archive.close().await;
+}
+
 #[tokio::test]
 async fn a_link_to_what_is_only_kept_opens_that_and_nothing_else_of_what_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     kept::keep_rollouts(folder.path());
     let archive = kept::archive(folder.path());
-    let (hub, _) = Handle::start("c", Arc::default(), Retention::default());
-    let hubs = vec![hub.with_reviewer(reviewer(&rules(&[("fully", "*")])))];
-    let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
-    let site = Site { auth: proxy(), shares, archive: Some(archive.clone()), ..Site::default() };
-    let rollcast = site_of(hubs, site);
+    let rollcast = site_of_kept(&archive);
     let maker = signed_in("fully");
     let all: Value = serde_json::from_str(&maker.get(&rollcast, Route::ApiRollouts.pattern()).await.text).unwrap();
     let known = all["rollouts"].as_array().unwrap();

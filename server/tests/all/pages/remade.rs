@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use app::compare::Course;
 use axum::http::StatusCode;
+use server::access::permissions::Permissions;
 use server::feed::recording::Recording;
-use server::history::options::Limits;
+use server::history::options::Location;
 use server::history::rollout_cache;
-use server::history::sqlite::Sqlite;
-use server::history::store::{Commit, Store};
+use server::history::sql::Reader;
 use server::hub::Handle;
 use server::web::state::Site;
 use timeline::address;
-use timeline::episodes::EpisodeRow;
+use timeline::episodes::{EpisodeRow, Search};
 use timeline::model::PodState;
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
@@ -21,7 +21,7 @@ use timeline::{Millis, Uid, Workload};
 
 use crate::common;
 use crate::common::fed::feed;
-use crate::pages::kept::{archive, kept};
+use crate::pages::kept::{archive, keep_rollouts, keep_rows_after, kept, unrolled};
 use crate::pages::site::{everything, fetch, site_of};
 
 #[tokio::test]
@@ -142,25 +142,29 @@ async fn the_list_of_rollouts_tells_the_trouble_that_the_history_tells() {
 #[tokio::test]
 async fn the_comparison_finds_a_rollout_that_is_older_than_the_newest_hundred() {
     let folder = tempfile::tempdir().unwrap();
-    let rollout = |revision: u64| EpisodeRow {
-        namespace: "shop".to_owned(),
-        name: "web".to_owned(),
-        uid: Uid::from_bits(1),
-        revision,
-        started_millis: revision as Millis * 60_000,
-        ended_millis: Some(revision as Millis * 60_000 + 1_000),
-        outcome: Outcome::Complete,
-        ..EpisodeRow::default()
-    };
-    let rollouts = (1..=150).map(rollout).collect();
-    let commit = Commit { cluster: "c".into(), rollouts, ..Commit::default() };
-    Sqlite::open(folder.path(), Limits::default()).unwrap().commit(&[commit]).unwrap();
+    keep_rows_after(folder.path(), &unrolled());
     let rollcast = site_of(Vec::new(), Site { archive: Some(archive(folder.path())), ..Site::default() });
     let of = |revision| address::compare(&Workload::deployment("c", "shop", "web"), Uid::from_bits(1), revision, None);
     let first = fetch(&rollcast, &of(1)).await.text;
     assert!(first.contains("The pods of revision 1 of web are no longer in the history"), "{first}");
     let unknown = fetch(&rollcast, &of(151)).await.text;
     assert!(unknown.contains("The history has no rollout of web with this revision"), "{unknown}");
+}
+
+#[tokio::test]
+async fn the_list_of_rollouts_compares_one_that_is_older_than_the_newest_hundred() {
+    let folder = tempfile::tempdir().unwrap();
+    keep_rollouts(folder.path());
+    let rows = Reader::new(&Location::Folder(folder.path().to_owned()))
+        .search(&Search::default(), &Permissions::All, None, 100)
+        .unwrap()
+        .rollouts;
+    let last = rows.iter().filter(|row| row.is_rollout()).max_by_key(|row| row.number).unwrap();
+    keep_rows_after(folder.path(), last);
+    let rollcast = site_of(Vec::new(), Site { archive: Some(archive(folder.path())), ..Site::default() });
+    let list = fetch(&rollcast, &address::below(&last.by_itself(), "rollouts")).await;
+    assert_eq!(list.status, StatusCode::OK, "{}", list.text);
+    assert!(list.text.contains(&format!("Revision {}, the last one: ", last.revision)), "{}", list.text);
 }
 
 #[tokio::test]

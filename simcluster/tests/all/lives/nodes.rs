@@ -148,3 +148,80 @@ fn a_pod_that_its_node_evicted_does_not_count_as_terminating() {
     let set = world.store().all::<ReplicaSet>(None).next().unwrap();
     assert_eq!(set.status.as_ref().unwrap().terminating_replicas, Some(0));
 }
+
+fn set_taints(world: &mut World, taints: &[Taint]) {
+    let mut node = world.get::<Node>(&Key::new("", "node-1")).unwrap();
+    node.spec.get_or_insert_default().taints = Some(taints.to_vec());
+    world.update(node.into_object(), Write::Spec).unwrap();
+}
+
+/// A world with one node. Its pods tolerate a taint with key "a" never, for a minute or for ever; a finalizer keeps them.
+fn tolerating() -> World {
+    let mut world = World::new(1, START, Settings { nodes: vec!["node-1".to_owned()], ..Settings::default() });
+    for (name, tolerations) in [
+        ("never", json!([])),
+        ("a-minute", json!([{ "key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60 }])),
+        ("for-ever", json!([{ "key": "a", "operator": "Exists" }])),
+    ] {
+        let metadata = json!({ "name": name, "namespace": "default", "finalizers": ["example.com/hold"] });
+        let spec = json!({ "containers": [container("web", &[], json!({}))], "tolerations": tolerations });
+        let pod = json!({ "metadata": metadata, "spec": spec });
+        world.create(Object::read(Resource::Pod, pod).unwrap()).unwrap();
+    }
+    world.advance_to(START + 10_000);
+    world
+}
+
+/// Pods that are being deleted by the taint manager.
+fn evicted(world: &World) -> Vec<String> {
+    let is_marked = |pod: &&Pod| {
+        let mut conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+        let why = conditions.find(|condition| condition.type_ == "DisruptionTarget" && condition.status == "True");
+        let words = why.map(|why| (why.reason.as_deref().unwrap(), why.message.as_deref().unwrap()));
+        let by_taint = ("DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
+        pod.metadata.deletion_timestamp.is_some() && words == Some(by_taint)
+    };
+    world.store().all::<Pod>(None).filter(is_marked).filter_map(|pod| pod.metadata.name.clone()).collect()
+}
+
+/// Messages of the taint manager.
+fn said_of_taints(world: &World) -> Vec<String> {
+    let is_its = |event: &&Event| event.reason.as_deref() == Some("TaintManagerEviction");
+    let mut said: Vec<String> =
+        world.store().all::<Event>(None).filter(is_its).filter_map(|event| event.message.clone()).collect();
+    said.sort();
+    said
+}
+
+#[test]
+fn a_no_execute_taint_ends_pods_that_do_not_tolerate_it_for_ever() {
+    let mut world = tolerating();
+    let taint = |effect: &str| Taint { key: "a".to_owned(), effect: effect.to_owned(), ..Taint::default() };
+    set_taints(&mut world, &[taint("NoSchedule")]);
+    world.advance_to(START + 20_000);
+    assert!(evicted(&world).is_empty(), "it keeps new pods away only");
+    set_taints(&mut world, &[taint("NoExecute")]);
+    world.advance_to(START + 79_000);
+    assert_eq!(evicted(&world), ["never"]);
+    // Another value of the taint does not begin the minute again.
+    set_taints(&mut world, &[Taint { value: Some("b".to_owned()), ..taint("NoExecute") }]);
+    world.advance_to(START + 81_000);
+    assert_eq!(evicted(&world), ["a-minute", "never"]);
+    world.advance_to(START + 600_000);
+    assert_eq!(evicted(&world), ["a-minute", "never"]);
+    let said = ["Marking for deletion Pod default/a-minute", "Marking for deletion Pod default/never"];
+    assert_eq!(said_of_taints(&world), said);
+}
+
+#[test]
+fn a_taint_that_is_removed_in_time_ends_no_pod() {
+    let mut world = tolerating();
+    let taint = Taint { key: "a".to_owned(), effect: "NoExecute".to_owned(), ..Taint::default() };
+    set_taints(&mut world, &[taint]);
+    world.advance_to(START + 40_000);
+    set_taints(&mut world, &[]);
+    world.advance_to(START + 200_000);
+    assert_eq!(evicted(&world), ["never"]);
+    let said = ["Cancelling deletion of Pod default/a-minute", "Marking for deletion Pod default/never"];
+    assert_eq!(said_of_taints(&world), said);
+}

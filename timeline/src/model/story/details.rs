@@ -14,7 +14,7 @@ pub enum Trigger {
     Unknown,
     /// The template returned to one that an existing ReplicaSet has.
     Rollback,
-    /// The ReplicaSet was there before the Deployment.
+    /// The ReplicaSet is older than the Deployment, or belonged to another one.
     Adopted,
     /// The Deployment was created.
     Created,

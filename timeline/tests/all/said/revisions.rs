@@ -26,18 +26,24 @@ fn triggers(timeline: &Timeline) -> Vec<Trigger> {
 }
 
 #[test]
-fn a_replica_set_that_was_there_half_a_second_before_its_deployment_was_adopted() {
-    for (seen_before, trigger) in [
-        (0, Trigger::Created),
-        (499, Trigger::Created),
-        (500, Trigger::Created),
-        (501, Trigger::Adopted),
-        (5_000, Trigger::Adopted),
+fn an_older_replica_set_that_arrived_half_a_second_before_its_deployment_was_adopted() {
+    for (seen_before, older_by, trigger) in [
+        (0, 1_000, Trigger::Created),
+        (499, 1_000, Trigger::Created),
+        (500, 1_000, Trigger::Created),
+        (501, 1_000, Trigger::Adopted),
+        (5_000, 1_000, Trigger::Adopted),
+        (501, 0, Trigger::Created),
+        (5_000, 0, Trigger::Created),
+        (5_000, -1_000, Trigger::Created),
     ] {
         let mut timeline = Timeline::new();
-        tell_set(&mut timeline, 10_000, &set(2, 1, 3, 3));
-        tell(&mut timeline, 10_000 + seen_before, &first());
-        assert_eq!(triggers(&timeline), [trigger], "seen {seen_before} ms before");
+        let (mut set, mut deployment) = (set(2, 1, 3, 3), first());
+        deployment.meta.created_at_millis = 9_000;
+        set.meta.created_at_millis = 9_000 - older_by;
+        tell_set(&mut timeline, 10_000, &set);
+        tell(&mut timeline, 10_000 + seen_before, &deployment);
+        assert_eq!(triggers(&timeline), [trigger], "seen {seen_before} ms before, older by {older_by} ms");
     }
     let mut timeline = Timeline::new();
     tell(&mut timeline, 10_000, &first());

@@ -309,6 +309,34 @@ fn a_claim_and_a_scheduler_that_fails_are_no_lack_of_nodes() {
     assert_eq!(first(&web), claim);
 }
 
+/// The condition of the gates stays until the scheduler writes another one: the server does not hand it on.
+#[test]
+fn the_wait_for_a_scheduler_counts_from_the_removal_of_the_gates() {
+    let gated = || {
+        let mut web = replacing(unplaced("SchedulingGated", "Scheduling is blocked"));
+        web.now += 600_000;
+        assert_eq!(first(&web), "1 new pod waits for scheduling gates (pod p0200).");
+        web
+    };
+    let mut web = gated();
+    web.pod(200, |pod| pod.scheduled = None);
+    web.now += 9_000;
+    assert_eq!((first(&web).as_str(), web.view().verdict.tone), ("", Tone::Busy));
+    web.now += 2_000;
+    assert!(first(&web).starts_with("1 new pod has had no node for 11 s, and no scheduler"), "{}", first(&web));
+    assert_eq!(web.view().verdict.tone, Tone::Busy);
+    web.now += 50_000;
+    assert_eq!(web.view().verdict.tone, Tone::Bad);
+
+    let mut web = gated();
+    web.pod(200, |pod| pod.scheduled = None);
+    web.wait(50).pod(200, unplaced("Unschedulable", "0/4 nodes are available: 4 Insufficient cpu."));
+    web.now += 59_000;
+    assert_eq!(web.view().verdict.tone, Tone::Busy);
+    web.now += 2_000;
+    assert_eq!(web.view().verdict.tone, Tone::Bad);
+}
+
 #[test]
 fn karpenter_says_that_no_node_comes() {
     let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
