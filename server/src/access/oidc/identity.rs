@@ -29,14 +29,14 @@ pub(super) struct Identity {
 pub enum OidcError {
     #[error("This sign-in started in another window, or too long ago.")]
     NotStarted,
-    /// The provider refuses, or its response cannot be trusted; and why: for the log.
+    /// The provider refuses, or its response is malformed or cannot be trusted; and why: for the log.
     #[error("The provider did not sign you in.")]
     Rejected(String),
     #[error("The provider sent no user name that the clusters accept.")]
     NoUserName,
     #[error("The provider sent more data about you than a browser cookie can hold.")]
     TooLong,
-    /// The provider does not respond, or its response makes no sense.
+    /// The provider does not respond, or with something else than JSON.
     #[error("The sign-in provider does not respond right now.")]
     Unavailable,
     #[error("Too many failed sign-ins from your address. Try again in a moment.")]
@@ -64,8 +64,9 @@ fn read_claims(options: &Options, claims: &Map<String, Value>, now: i64) -> Resu
     if claims.get("nbf").and_then(Value::as_f64).is_some_and(|from| from as i64 > now + WRONG_CLOCK) {
         return Err(OidcError::rejected("the token is not valid yet"));
     }
-    // As API servers do it: an unverified address is no user name.
-    let is_verified = claims.get("email_verified").is_none_or(|verified| verified.as_bool() == Some(true));
+    // As API servers do it: an unverified address is no user name. Some providers send the claim as text.
+    let is_true = |claim: &Value| claim.as_bool() == Some(true) || claim.as_str() == Some("true");
+    let is_verified = claims.get("email_verified").is_none_or(is_true);
     if options.user_claim == "email" && !is_verified {
         return Err(OidcError::NoUserName);
     }
@@ -119,10 +120,20 @@ mod tests {
     fn who_has_no_name_is_nobody() {
         let email = json!({ "sub": "1", "exp": 9, "email": "ann" });
         assert!(named("email", email.clone()).is_ok());
-        for verified in [json!(false), json!("true"), json!(null)] {
+        for (verified, is_named) in [
+            (json!(true), true),
+            (json!("true"), true),
+            (json!(false), false),
+            (json!("false"), false),
+            (json!("yes"), false),
+            (json!(1), false),
+            (json!(null), false),
+        ] {
             let mut claims = email.clone();
-            claims["email_verified"] = verified;
-            assert_eq!(named("email", claims), Err(OidcError::NoUserName));
+            claims["email_verified"] = verified.clone();
+            let named = named("email", claims).map(|(user, _)| user);
+            let expected = if is_named { Ok("oidc:ann".to_owned()) } else { Err(OidcError::NoUserName) };
+            assert_eq!(named, expected, "{verified}");
         }
         assert_eq!(named("name", json!({ "sub": "1", "exp": 9 })), Err(OidcError::NoUserName));
         assert_eq!(named("name", json!({ "sub": "1", "exp": 9, "name": ["ann"] })), Err(OidcError::NoUserName));

@@ -171,9 +171,12 @@ impl Provider {
         let answer = answer.map_err(|error| match error {
             RequestTokenError::ServerResponse(said) => OidcError::rejected(said),
             RequestTokenError::Request(why) => OidcError::unavailable(why),
-            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-                OidcError::unavailable("the response is malformed")
+            RequestTokenError::Parse(why, _) if why.inner().is_data() => {
+                OidcError::rejected(format!("the response is malformed: {why}"))
             }
+            // No JSON: another server between here and the provider may have sent it.
+            RequestTokenError::Parse(why, _) => OidcError::unavailable(format!("the response is malformed: {why}")),
+            RequestTokenError::Other(why) => OidcError::unavailable(format!("the response is malformed: {why}")),
         })?;
         let token = answer.id_token().ok_or_else(|| OidcError::rejected("the provider sent no ID token"))?;
         let mut identity = self.verify_token(token, Some(&answer), nonce).await?;
