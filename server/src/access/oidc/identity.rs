@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use timeline::words::safe;
 
 use super::options::Options;
+use crate::access::subject::MOST_GROUPS;
 use crate::kube::review::Subject;
 
 /// A clock may be wrong by this much, in seconds.
@@ -34,6 +35,9 @@ pub enum OidcError {
     Rejected(String),
     #[error("The provider sent no user name that the clusters accept.")]
     NoUserName,
+    /// The provider sends only that there are groups, or more of them than count.
+    #[error("You are in too many groups. The administrator of the provider can let it send this application fewer.")]
+    TooManyGroups,
     #[error("The provider sent more data about you than a browser cookie can hold.")]
     TooLong,
     /// The provider does not respond, or with something else than JSON.
@@ -73,8 +77,15 @@ fn read_claims(options: &Options, claims: &Map<String, Value>, now: i64) -> Resu
     let groups: Vec<&str> = match claims.get(&options.groups_claim) {
         Some(Value::String(group)) => vec![group],
         Some(Value::Array(groups)) => groups.iter().filter_map(Value::as_str).collect(),
+        // Entra ID sends more than 200 groups in this way: by the place where they can be requested.
+        _ if claims.get("_claim_names").is_some_and(|names| names.get(&options.groups_claim).is_some()) => {
+            return Err(OidcError::TooManyGroups);
+        }
         _ => Vec::new(),
     };
+    if groups.len() > MOST_GROUPS {
+        return Err(OidcError::TooManyGroups);
+    }
     let user = text(&options.user_claim).ok_or(OidcError::NoUserName)?;
     let subject = options.prefixes.subject(user, groups).ok_or(OidcError::NoUserName)?;
     Ok(Identity { sub: sub.to_owned(), subject, until: until as i64, refresh: None })
@@ -114,6 +125,19 @@ mod tests {
             "a clock may be wrong"
         );
         assert_eq!(named("name", json!({ "sub": "1", "name": "ann", "exp": 9 })), ann(&[all]));
+    }
+
+    #[test]
+    fn who_is_in_too_many_groups_is_not_signed_in_with_a_part_of_them() {
+        let of = |number: usize| {
+            let groups: Vec<String> = (0..number).map(|number| format!("g{number:03}")).collect();
+            named("sub", json!({ "sub": "ann", "exp": 9, "groups": groups })).map(|(_, groups)| groups.len())
+        };
+        assert_eq!((of(200), of(201)), (Ok(201), Err(OidcError::TooManyGroups)), "200 and system:authenticated");
+        let elsewhere = |names: Value| named("sub", json!({ "sub": "ann", "exp": 9, "_claim_names": names }));
+        assert_eq!(elsewhere(json!({ "groups": "src1" })), Err(OidcError::TooManyGroups));
+        let alone = vec!["system:authenticated".to_owned()];
+        assert_eq!(elsewhere(json!({ "roles": "src1" })), Ok(("oidc:ann".to_owned(), alone)));
     }
 
     #[test]

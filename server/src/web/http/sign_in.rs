@@ -126,7 +126,7 @@ async fn failure_page(rollcast: &Rollcast, failed: OidcError, to: String) -> Res
             tracing::info!(target: "server::access::oidc", "the sign-in provider rejected a sign-in: {why}");
             StatusCode::FORBIDDEN
         }
-        OidcError::NoUserName => StatusCode::FORBIDDEN,
+        OidcError::NoUserName | OidcError::TooManyGroups => StatusCode::FORBIDDEN,
         OidcError::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         OidcError::TooManyAttempts => {
             rollcast.limits.count_hit(Limit::SignIns);

@@ -272,6 +272,27 @@ async fn who_could_not_be_known_to_a_cluster_is_not_signed_in() {
 }
 
 #[tokio::test]
+async fn who_is_in_too_many_groups_is_told_so() {
+    let (own, rollcast) = own_site().await;
+    let sentence =
+        "You are in too many groups. The administrator of the provider can let it send this application fewer.";
+    let cases: [(&str, Damage); 2] = [
+        ("as many as count, and one", |_, claims| claims["groups"] = json!(vec!["team"; 201])),
+        ("none, but where they are", |_, claims| {
+            claims.as_object_mut().unwrap().remove("groups");
+            claims["_claim_names"] = json!({ "groups": "src1" });
+        }),
+    ];
+    for (name, change) in cases {
+        own.with(|doings| doings.change = Box::new(change));
+        let mut browser = Browser::new(&rollcast);
+        let back = own.back(&mut browser, "/").await;
+        browser.get(&back).await.check_namespace(StatusCode::FORBIDDEN, sentence);
+        assert!(browser.cookies.is_empty(), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn programs_show_a_token_of_the_provider() {
     let (own, rollcast) = own_site().await;
     let mut program = Browser::new(&rollcast);

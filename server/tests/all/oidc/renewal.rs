@@ -68,6 +68,18 @@ async fn what_the_provider_says_anew_counts() {
 }
 
 #[tokio::test]
+async fn a_session_of_somebody_who_is_in_too_many_groups_by_now_ends() {
+    let own = Own::start().await;
+    let rollcast = site(hasty(&own)).await;
+    let mut ann = own.signed_in(&rollcast).await;
+    own.with(|doings| {
+        doings.groups = json!(null);
+        doings.more = [("_claim_names".to_owned(), json!({ "groups": "src1" }))].into();
+    });
+    assert_eq!(ann.until_refused().await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
 async fn who_is_locked_out_is_out() {
     let own = Own::start().await;
     let rollcast = site(hasty(&own)).await;
