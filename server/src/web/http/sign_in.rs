@@ -59,7 +59,7 @@ pub(super) async fn sign_in(
     let token = form.token.trim();
     let to = local(&form.to);
     let (status, trouble) = match tokens.authenticate(token, rollcast.client(client.address)).await {
-        Ok(viewer) => match tokens.begin(token) {
+        Ok(viewer) => match tokens.begin(token, &viewer.name) {
             Some(cookie) => return signed_in(viewer, cookie, &to),
             None => (StatusCode::BAD_REQUEST, "This token is too long for a browser cookie."),
         },

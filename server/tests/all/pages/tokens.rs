@@ -130,6 +130,23 @@ async fn who_signed_out_is_out_whoever_kept_the_cookie() {
     assert_eq!(list(&first).await, StatusCode::UNAUTHORIZED, "it is still over");
 }
 
+#[tokio::test]
+async fn who_signs_out_with_many_tokens_ends_nobody_elses_session() {
+    let tokens = tokens();
+    let session = |token: &str, user: &str| {
+        let cookie = tokens.begin(token, user).unwrap();
+        let pair = cookie.to_str().unwrap().split(';').next().unwrap();
+        HeaderMap::from_iter([(header::COOKIE, HeaderValue::from_str(pair).unwrap())])
+    };
+    let (own, others) = (session("good", "ann lee"), session("good", "fully"));
+    // More than there may be owners.
+    for number in 0..4_200 {
+        tokens.end(&session(&format!("token-{number}"), "ann lee"));
+    }
+    assert!(tokens.viewer(&others, None).await.is_ok());
+    assert!(tokens.viewer(&own, None).await.is_err(), "of one person, all that began before have ended");
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_is_known_does_not_wait_for_strangers_who_make_tokens_up() {
     let tokens = tokens();
