@@ -36,6 +36,7 @@ pub fn options(issuer: &str) -> Options {
         groups_claim: "groups".to_owned(),
         prefixes: SubjectPrefixes { user: "oidc:".to_owned(), groups: String::new() },
         public: None,
+        has_tls: false,
         times: Times { retry_after: Duration::from_millis(100), ..Times::default() },
     }
 }
