@@ -186,7 +186,8 @@ impl ServerAddress {
         self.has_tls || self.public.as_ref().is_some_and(|public| public.is_secure)
     }
 
-    fn is_public(&self, host: &str) -> bool {
+    /// Returns whether a request to that host was sent to the public URL.
+    pub fn is_public(&self, host: &str) -> bool {
         let Some(public) = &self.public else { return false };
         without_usual_port(host, public.is_secure).eq_ignore_ascii_case(&public.authority)
     }

@@ -84,7 +84,12 @@ pub(super) async fn start(
 ) -> Response {
     let Auth::Oidc(oidc) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
     let to = local(&address.parameters.text("to"));
-    match oidc.begin(host(&headers), &callback(), &to).await {
+    let (host, server_address) = (host(&headers), &rollcast.site.server_address);
+    // The provider leads back to the public URL, to which browsers send no cookie of another host.
+    if let Some(public) = server_address.public.as_ref().filter(|_| !server_address.is_public(host)) {
+        return Redirect::to(&format!("{public}{}", start_address(&to))).into_response();
+    }
+    match oidc.begin(host, &callback(), &to).await {
         Ok((there, cookie)) => ([(header::SET_COOKIE, cookie)], Redirect::to(&there)).into_response(),
         Err(failed) => failure_page(&rollcast, failed, to).await,
     }
@@ -107,6 +112,12 @@ pub(super) async fn finish_sign_in(
         Err(failed @ OidcError::NotStarted) => failure_page(&rollcast, failed, at("/")).await,
         Err(failed) => (gone, failure_page(&rollcast, failed, at("/")).await).into_response(),
     }
+}
+
+/// Returns the path at which people start to sign in at the provider.
+fn start_address(to: &str) -> String {
+    let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", to).finish();
+    format!("{}?{query}", at(Route::SignInStart.pattern()))
 }
 
 /// Returns the path to which the provider redirects people after they signed in.
@@ -211,10 +222,6 @@ pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Reque
 
 /// Returns the page on which people go to the provider.
 fn provider_payload(to: String, trouble: &str, end: String) -> SignInPayload {
-    let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &to).finish();
-    SignInPayload {
-        to,
-        trouble: trouble.to_owned(),
-        way: SignInMethod::Provider { start: format!("{}?{query}", at(Route::SignInStart.pattern())), end },
-    }
+    let start = start_address(&to);
+    SignInPayload { to, trouble: trouble.to_owned(), way: SignInMethod::Provider { start, end } }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use server::access::oidc::options::Times;
+use server::access::oidc::options::{Options, Times};
 use server::web::limits::Limit;
 
 use super::browser::{Browser, SESSION, START, parameter};
@@ -128,6 +128,25 @@ async fn of_two_windows_in_which_somebody_began_the_later_one_signs_them_in() {
     let second = own.back(&mut browser, "/wall").await;
     browser.get(&first).await.check_namespace(StatusCode::BAD_REQUEST, STRANGE);
     assert_eq!(browser.get(&second).await.location(), "/wall");
+}
+
+#[tokio::test]
+async fn who_begins_at_another_name_goes_on_at_the_public_one() {
+    let own = Own::start().await;
+    let public = Some("https://rollouts.example.com".to_owned());
+    let rollcast = site(Options { public, ..options(&own.issuer) }).await;
+    let mut browser = Browser::new(&rollcast);
+    let start = browser.get("/sign-in/start?to=%2Fwall%3Frotate%3D5").await;
+    assert_eq!(start.location(), "https://rollouts.example.com/sign-in/start?to=%2Fwall%3Frotate%3D5");
+    assert!(browser.cookies.is_empty(), "{:?}", browser.cookies);
+    for host in ["rollouts.example.com", "rollouts.example.com:443"] {
+        browser.host = host;
+        let back = own.back(&mut browser, "/wall").await;
+        assert_eq!(browser.get(&back).await.location(), "/wall", "{host}");
+        own.with(|doings| {
+            assert_eq!(doings.asked["redirect_uri"], "https://rollouts.example.com/sign-in/callback");
+        });
+    }
 }
 
 /// Takes what is logged.
