@@ -31,16 +31,18 @@ pub(super) struct TokenForm {
 
 pub(super) async fn page(
     State(rollcast): State<Arc<Rollcast>>,
+    Extension(client): Extension<Client>,
     RequestAddress(address): RequestAddress,
     request: Request,
 ) -> Response {
     let to = local(&address.parameters.text("to"));
-    let payload = match &rollcast.site.auth {
+    let auth = &rollcast.site.auth;
+    // Who is known already, perhaps by another window, may see what they wanted to.
+    if auth.viewer(request.headers(), client.peer, rollcast.client(client.address)).await.is_ok() {
+        return Redirect::to(&to).into_response();
+    }
+    let payload = match auth {
         Auth::Oidc(oidc) => {
-            // Who is known at the provider already may see what they wanted to.
-            if oidc.viewer(request.headers()).await.is_ok() {
-                return Redirect::to(&to).into_response();
-            }
             let end = if address.parameters.has("left") { oidc.logout_url().await } else { None };
             provider_payload(to, "", end.unwrap_or_default())
         }

@@ -131,6 +131,20 @@ async fn who_signed_out_is_out_whoever_kept_the_cookie() {
 }
 
 #[tokio::test]
+async fn who_is_signed_in_by_another_window_is_asked_for_no_token() {
+    let site = Site { auth: Auth::Token(tokens()), ..Site::default() };
+    let rollcast = site_of(vec![cluster("prod", &rules(&PROD)).await], site);
+    let page = async |cookie: &str| ask(&rollcast, "GET", "/sign-in?to=%2Fwall%3Frotate%3D5", "", cookie).await;
+    assert_eq!(page("").await.status(), StatusCode::OK);
+    let session = session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
+    let known = page(&session).await;
+    assert_eq!(known.status(), StatusCode::SEE_OTHER);
+    assert_eq!(known.headers()[header::LOCATION], "/wall?rotate=5");
+    ask(&rollcast, "POST", "/sign-out", "", &session).await;
+    assert_eq!(page(&session).await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
 async fn who_signs_out_with_many_tokens_ends_nobody_elses_session() {
     let tokens = tokens();
     let session = |token: &str, user: &str| {
