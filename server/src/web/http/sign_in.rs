@@ -108,11 +108,13 @@ pub(super) async fn finish_sign_in(
     let Auth::Oidc(oidc) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
     let client = rollcast.client(client.address);
     let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::PendingSignIn))]);
+    let to = local(&oidc.pending_address(&headers).unwrap_or_default());
     match oidc.finish(&headers, host(&headers), &callback(), &address.parameters, client).await {
-        Ok((viewer, cookie, to)) => (gone, signed_in(viewer, cookie, &local(&to))).into_response(),
-        // The cookie is of another sign-in, which may still end.
-        Err(failed @ OidcError::NotStarted) => failure_page(&rollcast, failed, at("/")).await,
-        Err(failed) => (gone, failure_page(&rollcast, failed, at("/")).await).into_response(),
+        Ok((viewer, cookie)) => (gone, signed_in(viewer, cookie, &to)).into_response(),
+        // The cookie is of another window's sign-in, which may still end, or has signed them in here too.
+        Err(OidcError::NotStarted) if oidc.viewer(&headers).await.is_ok() => Redirect::to(&to).into_response(),
+        Err(failed @ OidcError::NotStarted) => failure_page(&rollcast, failed, to).await,
+        Err(failed) => (gone, failure_page(&rollcast, failed, to).await).into_response(),
     }
 }
 

@@ -103,6 +103,7 @@ async fn who_comes_back_was_sent_by_this_browser() {
         let answer = browser.clone().get(&path).await;
         answer.check_namespace(StatusCode::FORBIDDEN, REFUSED);
         assert!(!answer.text.contains("own words") && !answer.text.contains("access_denied"));
+        assert!(answer.text.contains("href=\"/sign-in/start?to=%2Fwall\""), "{}", answer.text);
     }
     let sealed = browser.cookies[START].clone();
     for wrong in [String::new(), sealed.replace(&sealed[4..6], "__"), sealed[1..].to_owned(), state] {
@@ -126,8 +127,16 @@ async fn of_two_windows_in_which_somebody_began_the_later_one_signs_them_in() {
     let mut browser = Browser::new(&rollcast);
     let first = own.back(&mut browser, "/").await;
     let second = own.back(&mut browser, "/wall").await;
-    browser.get(&first).await.check_namespace(StatusCode::BAD_REQUEST, STRANGE);
+    let strange = browser.get(&first).await;
+    strange.check_namespace(StatusCode::BAD_REQUEST, STRANGE);
+    assert!(strange.text.contains("href=\"/sign-in/start?to=%2Fwall\""), "{}", strange.text);
     assert_eq!(browser.get(&second).await.location(), "/wall");
+    // The earlier one is signed in by then, and keeps nobody from going on.
+    assert_eq!(browser.get(&first).await.location(), "/");
+    let third = own.back(&mut browser, "/history").await;
+    for path in [&first, &third] {
+        assert_eq!(browser.get(path).await.location(), "/history");
+    }
 }
 
 #[tokio::test]
