@@ -30,7 +30,7 @@ pub(super) struct Identity {
 pub enum OidcError {
     #[error("This sign-in started in another window, or too long ago.")]
     NotStarted,
-    /// The provider refuses, or its response is malformed or cannot be trusted; and why: for the log.
+    /// The provider refuses, or its ID token is malformed or cannot be trusted; and why: for the log.
     #[error("The provider did not sign you in.")]
     Rejected(String),
     #[error("The provider sent no user name that the clusters accept.")]
@@ -40,7 +40,7 @@ pub enum OidcError {
     TooManyGroups,
     #[error("The provider sent more data about you than a browser cookie can hold.")]
     TooLong,
-    /// The provider does not respond, or with something else than JSON.
+    /// The provider does not respond, or another server responds instead of it.
     #[error("The sign-in provider does not respond right now.")]
     Unavailable,
     #[error("Too many failed sign-ins from your address. Try again in a moment.")]
