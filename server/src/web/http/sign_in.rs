@@ -20,7 +20,11 @@ use crate::web::limits::Limit;
 use crate::web::state::Rollcast;
 
 const UNCHECKED_TOKEN: &str = "Cannot check this token right now. Try again in a moment. If this lasts, see Rollcast's log: its account may lack create on tokenreviews.authentication.k8s.io.";
+const COOKIE_DROPPED: &str = "This browser did not keep the cookie of your session. Browsers keep it over HTTPS. At localhost and 127.0.0.1, Chrome and Firefox keep it without HTTPS too.";
 const TOO_MANY: &str = "Too many invalid tokens from your address. Try again in a moment.";
+
+/// The parameter with which a sign-in leads to its page, to see whether the browser sends the cookie of the session.
+const CHECK_COOKIE: &str = "check-cookie";
 
 #[derive(Deserialize)]
 pub(super) struct TokenForm {
@@ -37,8 +41,12 @@ pub(super) async fn page(
 ) -> Response {
     let to = local(&address.parameters.text("to"));
     let auth = &rollcast.site.auth;
-    // Who is known already, perhaps by another window, may see what they wanted to.
-    if auth.viewer(request.headers(), client.peer, rollcast.client(client.address)).await.is_ok() {
+    let viewer = auth.viewer(request.headers(), client.peer, rollcast.client(client.address)).await;
+    let checks_cookie = address.parameters.has(CHECK_COOKIE);
+    let has_session = !matches!(viewer, Err(AuthError::SignInRequired));
+    // Who is known already, perhaps by another window, may see what they wanted to. If a new session cannot be checked
+    // right now, the page there says so.
+    if viewer.is_ok() || (checks_cookie && has_session) {
         return Redirect::to(&to).into_response();
     }
     let payload = match auth {
@@ -46,12 +54,15 @@ pub(super) async fn page(
             let end = if address.parameters.has("left") { oidc.logout_url().await } else { None };
             provider_payload(to, "", end.unwrap_or_default())
         }
-        _ => SignInPayload { to, ..SignInPayload::default() },
+        _ => {
+            let trouble = if checks_cookie { COOKIE_DROPPED } else { "" };
+            SignInPayload { to, trouble: trouble.to_owned(), ..SignInPayload::default() }
+        }
     };
     render_page(&rollcast, StatusCode::OK, payload, request).await
 }
 
-/// Takes a token, and leads to where its owner wanted to go.
+/// Takes a token, and leads to where its owner wanted to go, after a check that the browser kept the cookie.
 pub(super) async fn sign_in(
     State(rollcast): State<Arc<Rollcast>>,
     Extension(client): Extension<Client>,
@@ -62,7 +73,10 @@ pub(super) async fn sign_in(
     let to = local(&form.to);
     let (status, trouble) = match tokens.authenticate(token, rollcast.client(client.address)).await {
         Ok(viewer) => match tokens.begin(token, &viewer.name) {
-            Some(cookie) => return signed_in(viewer, cookie, &to),
+            Some(cookie) => {
+                let check = format!("{}&{CHECK_COOKIE}", sign_in_address(Route::SignIn, &to));
+                return signed_in(viewer, cookie, &check);
+            }
             None => (StatusCode::BAD_REQUEST, "This token is too long for a browser cookie."),
         },
         Err(AuthError::Unavailable) => (StatusCode::SERVICE_UNAVAILABLE, UNCHECKED_TOKEN),
@@ -89,7 +103,7 @@ pub(super) async fn start(
     let (host, server_address) = (host(&headers), &rollcast.site.server_address);
     // The provider leads back to the public URL, to which browsers send no cookie of another host.
     if let Some(public) = server_address.public.as_ref().filter(|_| !server_address.is_public(host)) {
-        return Redirect::to(&format!("{public}{}", start_address(&to))).into_response();
+        return Redirect::to(&format!("{public}{}", sign_in_address(Route::SignInStart, &to))).into_response();
     }
     match oidc.begin(host, &callback(), &to).await {
         Ok((there, cookie)) => ([(header::SET_COOKIE, cookie)], Redirect::to(&there)).into_response(),
@@ -118,10 +132,10 @@ pub(super) async fn finish_sign_in(
     }
 }
 
-/// Returns the path at which people start to sign in at the provider.
-fn start_address(to: &str) -> String {
+/// Returns the path of a step of the sign-in, which leads to `to` afterwards.
+fn sign_in_address(step: Route, to: &str) -> String {
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", to).finish();
-    format!("{}?{query}", at(Route::SignInStart.pattern()))
+    format!("{}?{query}", at(step.pattern()))
 }
 
 /// Returns the path to which the provider redirects people after they signed in.
@@ -192,8 +206,7 @@ pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Reque
     match error {
         AuthError::SignInRequired if is_page => {
             let to = request.uri().path_and_query().map(|path| path.as_str()).unwrap_or("/");
-            let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &local(&at(to))).finish();
-            Redirect::to(&format!("{}?{query}", at(Route::SignIn.pattern()))).into_response()
+            Redirect::to(&sign_in_address(Route::SignIn, &local(&at(to)))).into_response()
         }
         AuthError::SignInRequired => {
             let how = [(header::WWW_AUTHENTICATE, "Bearer")];
@@ -226,6 +239,6 @@ pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Reque
 
 /// Returns the page on which people go to the provider.
 fn provider_payload(to: String, trouble: &str, end: String) -> SignInPayload {
-    let start = start_address(&to);
+    let start = sign_in_address(Route::SignInStart, &to);
     SignInPayload { to, trouble: trouble.to_owned(), way: SignInMethod::Provider { start, end } }
 }
