@@ -25,8 +25,8 @@ pub enum SealPurpose {
 }
 
 impl SealPurpose {
-    /// Returns the name of the cookie. With this prefix browsers send it over TLS or to this machine only, and only to
-    /// the host that set it.
+    /// Returns the name of the cookie. With this prefix browsers send it only to the host that set it, and over TLS
+    /// only: Chrome and Firefox send it to this machine without TLS too.
     const fn cookie_name(self) -> &'static str {
         match self {
             Self::Session => "__Host-rollcast",

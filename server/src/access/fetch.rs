@@ -45,7 +45,7 @@ pub enum FetchError {
     Connection(#[from] Error),
     #[error("the response is incomplete, or larger than {0} bytes")]
     Body(usize),
-    /// The response is no answer: a redirect or a server error.
+    /// The status is not that of an answer, such as a redirect or a server error.
     #[error("response status {0}")]
     Status(StatusCode),
 }

@@ -1,7 +1,6 @@
 //! Sessions that ended before their cookie expired.
 
 use std::collections::{BTreeSet, HashMap};
-use std::hash::Hash;
 use std::sync::Mutex;
 
 use crate::telemetry::panics::locked;
@@ -12,10 +11,12 @@ const MOST_OWNERS: usize = 4_096;
 
 /// Sessions that ended, for as long as the program runs. Memory is bounded, and no ended session ever becomes valid
 /// again: beyond the bound further sessions of the same owner end, and those of everybody only with very many owners.
-pub(super) struct RevokedSessions<O>(Mutex<Owners<O>>);
+#[derive(Default)]
+pub(super) struct RevokedSessions(Mutex<Owners>);
 
-struct Owners<O> {
-    each: HashMap<O, OwnerSessions>,
+#[derive(Default)]
+struct Owners {
+    each: HashMap<String, OwnerSessions>,
     /// All sessions that began in this second or before have ended, of every owner.
     before: Option<i64>,
 }
@@ -34,17 +35,12 @@ impl OwnerSessions {
     }
 }
 
-impl<O> Default for RevokedSessions<O> {
-    fn default() -> Self {
-        Self(Mutex::new(Owners { each: HashMap::new(), before: None }))
-    }
-}
-
-impl<O: Clone + Eq + Hash> RevokedSessions<O> {
-    /// Records that a session has ended, by its id and the second in which it began.
-    pub(super) fn insert(&self, owner: &O, began: i64, id: &str) {
+impl RevokedSessions {
+    /// Records that a session has ended, by its id and the second in which it began. One person must not be able to
+    /// appear as many owners.
+    pub(super) fn insert(&self, owner: &str, began: i64, id: &str) {
         let mut owners = locked(&self.0);
-        let of = owners.each.entry(owner.clone()).or_default();
+        let of = owners.each.entry(owner.to_owned()).or_default();
         of.each.insert((began, id.to_owned()));
         if of.each.len() > SESSIONS_PER_OWNER {
             of.before = of.each.pop_first().map(|(began, _)| began).max(of.before);
@@ -58,7 +54,7 @@ impl<O: Clone + Eq + Hash> RevokedSessions<O> {
     }
 
     /// Returns whether the session has ended.
-    pub(super) fn contains(&self, owner: &O, began: i64, id: &str) -> bool {
+    pub(super) fn contains(&self, owner: &str, began: i64, id: &str) -> bool {
         let owners = locked(&self.0);
         let is_before = |before: Option<i64>| before.is_some_and(|before| began <= before);
         let of_one = owners.each.get(owner);
@@ -77,23 +73,23 @@ mod tests {
         let all: Vec<(i64, String)> = (0..200).map(|number| (1_000 + number, number.to_string())).collect();
         // The one that began last ends first.
         for (began, id) in all.iter().rev() {
-            ended.insert(&"ann", *began, id);
+            ended.insert("ann", *began, id);
         }
-        assert!(all.iter().all(|(began, id)| ended.contains(&"ann", *began, id)));
+        assert!(all.iter().all(|(began, id)| ended.contains("ann", *began, id)));
         assert_eq!(ended.0.lock().unwrap().each["ann"].each.len(), SESSIONS_PER_OWNER);
-        assert!(!ended.contains(&"ann", 2_000, "new"));
-        assert!(ended.contains(&"ann", 1_050, "forgotten"), "rather one too many than one too few");
-        assert!(!ended.contains(&"bob", 1_050, "forgotten"), "somebody else's");
+        assert!(!ended.contains("ann", 2_000, "new"));
+        assert!(ended.contains("ann", 1_050, "forgotten"), "rather one too many than one too few");
+        assert!(!ended.contains("bob", 1_050, "forgotten"), "somebody else's");
     }
 
     #[test]
     fn what_is_remembered_of_owners_is_bounded() {
         let ended = RevokedSessions::default();
         for number in 0..MOST_OWNERS + 10 {
-            ended.insert(&number, number as i64, "a");
+            ended.insert(&number.to_string(), number as i64, "a");
         }
         assert_eq!(ended.0.lock().unwrap().each.len(), MOST_OWNERS);
-        assert!((0..MOST_OWNERS + 10).all(|number| ended.contains(&number, number as i64, "a")));
-        assert!(!ended.contains(&3, 5_000, "b"), "what began later goes on");
+        assert!((0..MOST_OWNERS + 10).all(|number| ended.contains(&number.to_string(), number as i64, "a")));
+        assert!(!ended.contains("3", 5_000, "b"), "what began later goes on");
     }
 }

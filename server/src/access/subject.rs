@@ -11,7 +11,7 @@ const RESERVED: &str = "system:";
 const SIGNED_IN: &str = "system:authenticated";
 /// Longest name of a user or a group, in bytes, and most groups.
 const LONGEST_NAME: usize = 256;
-const MOST_GROUPS: usize = 200;
+pub(super) const MOST_GROUPS: usize = 200;
 
 /// Prefixes that the clusters' API servers put before the names of an issuer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -60,8 +60,8 @@ pub struct TokenAuth {
     strange: Cache<TokenDigest, Arc<TokenReviews>>,
     /// Rate limit of rejected tokens of each client.
     attempts: RateLimit<IpAddr>,
-    /// Ended sessions, by their token.
-    revoked: RevokedSessions<TokenDigest>,
+    /// Ended sessions, by their user: one person may have many tokens.
+    revoked: RevokedSessions,
     /// Clusters whose last review failed: if each failure were logged, strangers could fill the log.
     failing: Mutex<BTreeSet<String>>,
 }
@@ -74,13 +74,16 @@ struct TokenSession {
     /// Distinguishes sessions that began in the same second.
     id: String,
     token: String,
+    /// The user of the token when the session began.
+    user: String,
 }
 
 impl TokenSession {
-    /// Reads a session from a cookie: no token has a space.
+    /// Reads a session from a cookie: no token has a space, but a user may have one.
     fn from_text(text: &str) -> Option<Self> {
-        let mut parts = text.splitn(3, ' ').map(str::to_owned);
-        Some(Self { began: parts.next()?.parse().ok()?, id: parts.next()?, token: parts.next()? })
+        let mut parts = text.splitn(4, ' ').map(str::to_owned);
+        let (began, id) = (parts.next()?.parse().ok()?, parts.next()?);
+        Some(Self { began, id, token: parts.next()?, user: parts.next()? })
     }
 }
 
@@ -113,7 +116,7 @@ impl TokenAuth {
         }
         let session = self
             .session(headers)
-            .filter(|session| !self.revoked.contains(&digest(&session.token), session.began, &session.id));
+            .filter(|session| !self.revoked.contains(&session.user, session.began, &session.id));
         match session {
             // A cluster accepted it when the session began: it is not invented.
             Some(session) => self.review(&session.token, TokenSender::Known, client).await,
@@ -121,16 +124,16 @@ impl TokenAuth {
         }
     }
 
-    /// Returns the cookie of a new session; `None` if the token is too long for one.
-    pub fn begin(&self, token: &str) -> Option<HeaderValue> {
+    /// Returns the cookie of a new session of a user; `None` if the token is too long for one.
+    pub fn begin(&self, token: &str, user: &str) -> Option<HeaderValue> {
         let (began, id) = (clock::now_millis() / 1_000, fastrand::u64(..));
-        self.keys.seal(SealPurpose::Session, &format!("{began} {id:016x} {token}"))
+        self.keys.seal(SealPurpose::Session, &format!("{began} {id:016x} {token} {user}"))
     }
 
     /// Ends the session of a request, also for others who have its cookie.
     pub fn end(&self, headers: &HeaderMap) {
         if let Some(session) = self.session(headers) {
-            self.revoked.insert(&digest(&session.token), session.began, &session.id);
+            self.revoked.insert(&session.user, session.began, &session.id);
         }
     }
 

@@ -157,6 +157,8 @@ impl ServerAddress {
             // A proxy may speak TLS for a server that does not: only who speaks it knows what the scheme is.
             _ => is_secure || !self.has_tls,
         };
+        // Browsers leave the usual port out, some proxies add it.
+        let [authority, host] = [authority, host].map(|authority| without_usual_port(authority, is_secure));
         is_scheme && authority.eq_ignore_ascii_case(host)
     }
 
@@ -189,7 +191,8 @@ impl ServerAddress {
         self.has_tls || self.public.as_ref().is_some_and(|public| public.is_secure)
     }
 
-    fn is_public(&self, host: &str) -> bool {
+    /// Returns whether a request to that host was sent to the public URL.
+    pub fn is_public(&self, host: &str) -> bool {
         let Some(public) = &self.public else { return false };
         without_usual_port(host, public.is_secure).eq_ignore_ascii_case(&public.authority)
     }
@@ -269,6 +272,24 @@ mod tests {
         let secure = public("https://rollouts.example.com");
         assert!(secure.is_own("https://rollouts.example.com", "rollouts.example.com"));
         assert!(secure.is_own("http://localhost:7440", "localhost:7440"), "through a tunnel");
+    }
+
+    #[test]
+    fn the_usual_port_makes_no_other_page() {
+        let secure = public("https://rollouts.example.com");
+        assert!(secure.is_own("https://rollouts.example.com", "Rollouts.example.com:443"));
+        assert!(secure.is_own("https://rollouts.example.com:443", "rollouts.example.com"));
+        assert!(ServerAddress::default().is_own("http://localhost", "localhost:80"));
+        for (origin, host) in [
+            ("https://rollouts.example.com:80", "rollouts.example.com:443"),
+            ("https://rollouts.example.com:8443", "rollouts.example.com:443"),
+            ("https://other.example.com", "rollouts.example.com:443"),
+            ("https://localhost", "localhost:80"),
+            ("http://localhost", "localhost:443"),
+        ] {
+            assert!(!secure.is_own(origin, host), "{origin} {host}");
+            assert!(!ServerAddress::default().is_own(origin, host), "{origin} {host}");
+        }
     }
 
     #[test]

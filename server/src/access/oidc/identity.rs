@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use timeline::words::safe;
 
 use super::options::Options;
+use crate::access::subject::MOST_GROUPS;
 use crate::kube::review::Subject;
 
 /// A clock may be wrong by this much, in seconds.
@@ -29,14 +30,17 @@ pub(super) struct Identity {
 pub enum OidcError {
     #[error("This sign-in started in another window, or too long ago.")]
     NotStarted,
-    /// The provider refuses, or its response cannot be trusted; and why: for the log.
+    /// The provider refuses, or its ID token is malformed or cannot be trusted; and why: for the log.
     #[error("The provider did not sign you in.")]
     Rejected(String),
     #[error("The provider sent no user name that the clusters accept.")]
     NoUserName,
+    /// The provider sends only that there are groups, or more of them than count.
+    #[error("You are in too many groups. The administrator of the provider can let it send this application fewer.")]
+    TooManyGroups,
     #[error("The provider sent more data about you than a browser cookie can hold.")]
     TooLong,
-    /// The provider does not respond, or its response makes no sense.
+    /// The provider does not respond, or another server responds instead of it.
     #[error("The sign-in provider does not respond right now.")]
     Unavailable,
     #[error("Too many failed sign-ins from your address. Try again in a moment.")]
@@ -64,16 +68,24 @@ fn read_claims(options: &Options, claims: &Map<String, Value>, now: i64) -> Resu
     if claims.get("nbf").and_then(Value::as_f64).is_some_and(|from| from as i64 > now + WRONG_CLOCK) {
         return Err(OidcError::rejected("the token is not valid yet"));
     }
-    // As API servers do it: an unverified address is no user name.
-    let is_verified = claims.get("email_verified").is_none_or(|verified| verified.as_bool() == Some(true));
+    // As API servers do it: an unverified address is no user name. Some providers send the claim as text.
+    let is_true = |claim: &Value| claim.as_bool() == Some(true) || claim.as_str() == Some("true");
+    let is_verified = claims.get("email_verified").is_none_or(is_true);
     if options.user_claim == "email" && !is_verified {
         return Err(OidcError::NoUserName);
     }
     let groups: Vec<&str> = match claims.get(&options.groups_claim) {
         Some(Value::String(group)) => vec![group],
         Some(Value::Array(groups)) => groups.iter().filter_map(Value::as_str).collect(),
+        // Entra ID sends more than 200 groups in this way: by the place where they can be requested.
+        _ if claims.get("_claim_names").is_some_and(|names| names.get(&options.groups_claim).is_some()) => {
+            return Err(OidcError::TooManyGroups);
+        }
         _ => Vec::new(),
     };
+    if groups.len() > MOST_GROUPS {
+        return Err(OidcError::TooManyGroups);
+    }
     let user = text(&options.user_claim).ok_or(OidcError::NoUserName)?;
     let subject = options.prefixes.subject(user, groups).ok_or(OidcError::NoUserName)?;
     Ok(Identity { sub: sub.to_owned(), subject, until: until as i64, refresh: None })
@@ -116,13 +128,36 @@ mod tests {
     }
 
     #[test]
+    fn who_is_in_too_many_groups_is_not_signed_in_with_a_part_of_them() {
+        let of = |number: usize| {
+            let groups: Vec<String> = (0..number).map(|number| format!("g{number:03}")).collect();
+            named("sub", json!({ "sub": "ann", "exp": 9, "groups": groups })).map(|(_, groups)| groups.len())
+        };
+        assert_eq!((of(200), of(201)), (Ok(201), Err(OidcError::TooManyGroups)), "200 and system:authenticated");
+        let elsewhere = |names: Value| named("sub", json!({ "sub": "ann", "exp": 9, "_claim_names": names }));
+        assert_eq!(elsewhere(json!({ "groups": "src1" })), Err(OidcError::TooManyGroups));
+        let alone = vec!["system:authenticated".to_owned()];
+        assert_eq!(elsewhere(json!({ "roles": "src1" })), Ok(("oidc:ann".to_owned(), alone)));
+    }
+
+    #[test]
     fn who_has_no_name_is_nobody() {
         let email = json!({ "sub": "1", "exp": 9, "email": "ann" });
         assert!(named("email", email.clone()).is_ok());
-        for verified in [json!(false), json!("true"), json!(null)] {
+        for (verified, is_named) in [
+            (json!(true), true),
+            (json!("true"), true),
+            (json!(false), false),
+            (json!("false"), false),
+            (json!("yes"), false),
+            (json!(1), false),
+            (json!(null), false),
+        ] {
             let mut claims = email.clone();
-            claims["email_verified"] = verified;
-            assert_eq!(named("email", claims), Err(OidcError::NoUserName));
+            claims["email_verified"] = verified.clone();
+            let named = named("email", claims).map(|(user, _)| user);
+            let expected = if is_named { Ok("oidc:ann".to_owned()) } else { Err(OidcError::NoUserName) };
+            assert_eq!(named, expected, "{verified}");
         }
         assert_eq!(named("name", json!({ "sub": "1", "exp": 9 })), Err(OidcError::NoUserName));
         assert_eq!(named("name", json!({ "sub": "1", "exp": 9, "name": ["ann"] })), Err(OidcError::NoUserName));

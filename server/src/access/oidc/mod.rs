@@ -142,8 +142,13 @@ impl Oidc {
         Ok((there, cookie))
     }
 
+    /// Returns the address that the user of this browser wanted to see when they were sent to the provider.
+    pub fn pending_address(&self, headers: &HeaderMap) -> Option<String> {
+        self.pending(headers).map(|pending| pending.to)
+    }
+
     /// Signs in a user who comes back from the provider with these parameters; `client` is the address that limits
-    /// count. Returns the user, the cookie of their session, and the address to which they return.
+    /// count. Returns the user, and the cookie of their session.
     ///
     /// # Errors
     /// When they were not sent to the provider by this browser, or it does not say who they are, or too many of the same client were
@@ -155,12 +160,9 @@ impl Oidc {
         path: &str,
         back: &Parameters,
         client: Option<IpAddr>,
-    ) -> Result<(Viewer, HeaderValue, String), OidcError> {
+    ) -> Result<(Viewer, HeaderValue), OidcError> {
         let pending = self
-            .keys
-            .open(SealPurpose::PendingSignIn, headers)
-            .and_then(|text| serde_json::from_str::<PendingSignIn>(&text).ok());
-        let pending = pending
+            .pending(headers)
             .filter(|pending| (0..SIGN_IN_SECONDS).contains(&(now() - pending.since)))
             .ok_or(OidcError::NotStarted)?;
         // Compared as nonces are: in constant time.
@@ -193,7 +195,7 @@ impl Oidc {
         let refresh_after = self.provider.options.times.refresh_after;
         let session = Session::begin(nonce.secret().clone(), identity, now(), refresh_after);
         let cookie = self.seal(&session).ok_or(OidcError::TooLong)?;
-        Ok((session.viewer(), cookie, pending.to))
+        Ok((session.viewer(), cookie))
     }
 
     /// Ends the session of a request, also for copies of its cookie.
@@ -210,6 +212,10 @@ impl Oidc {
     /// Returns the logout address of the provider, if it has one.
     pub async fn logout_url(&self) -> Option<String> {
         self.provider.logout_url().await
+    }
+
+    fn pending(&self, headers: &HeaderMap) -> Option<PendingSignIn> {
+        serde_json::from_str(&self.keys.open(SealPurpose::PendingSignIn, headers)?).ok()
     }
 
     fn session(&self, headers: &HeaderMap) -> Option<Session> {

@@ -91,6 +91,8 @@ pub struct Options {
     pub prefixes: SubjectPrefixes,
     /// Public URL of this server; without it, the `Host` of the request counts.
     pub public: Option<String>,
+    /// This server speaks TLS itself.
+    pub has_tls: bool,
     /// Timeouts and lifetimes.
     pub times: Times,
 }
@@ -110,7 +112,7 @@ impl Options {
             return format!("{}{path}", public.trim_end_matches('/'));
         }
         let is_here = host.parse::<Authority>().is_ok_and(|host| is_this_machine(host.host()));
-        let scheme = if is_here { "http" } else { "https" };
+        let scheme = if is_here && !self.has_tls { "http" } else { "https" };
         format!("{scheme}://{host}{path}")
     }
 }
@@ -129,6 +131,7 @@ pub(super) mod tests {
             groups_claim: "groups".to_owned(),
             prefixes: SubjectPrefixes::default(),
             public: public.map(str::to_owned),
+            has_tls: false,
             times: Times::default(),
         }
     }
@@ -169,6 +172,8 @@ pub(super) mod tests {
             ("10.0.0.7:7440", "https://10.0.0.7:7440/back"),
         ] {
             assert_eq!(options(None).redirect(host, "/back"), address);
+            let with_tls = Options { has_tls: true, ..options(None) };
+            assert_eq!(with_tls.redirect(host, "/back"), format!("https://{host}/back"));
         }
         let public = options(Some("https://rollouts.example.com/"));
         assert_eq!(public.redirect("127.0.0.1:7440", "/back"), "https://rollouts.example.com/back");

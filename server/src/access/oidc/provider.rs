@@ -18,6 +18,7 @@ use openidconnect::{
     OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RefreshToken, RequestTokenError, Scope,
     SignatureVerificationError, TokenResponse,
 };
+use serde_json::Value;
 use timeline::words::safe;
 use tokio::sync::Mutex as Turn;
 
@@ -171,9 +172,12 @@ impl Provider {
         let answer = answer.map_err(|error| match error {
             RequestTokenError::ServerResponse(said) => OidcError::rejected(said),
             RequestTokenError::Request(why) => OidcError::unavailable(why),
-            RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-                OidcError::unavailable("the response is malformed")
+            RequestTokenError::Parse(why, body) if has_id_token(&body) => {
+                OidcError::rejected(format!("the response is malformed: {why}"))
             }
+            // Another server between here and the provider may have sent it: that ends no session.
+            RequestTokenError::Parse(why, _) => OidcError::unavailable(format!("the response is malformed: {why}")),
+            RequestTokenError::Other(why) => OidcError::unavailable(format!("the response is malformed: {why}")),
         })?;
         let token = answer.id_token().ok_or_else(|| OidcError::rejected("the provider sent no ID token"))?;
         let mut identity = self.verify_token(token, Some(&answer), nonce).await?;
@@ -246,6 +250,11 @@ fn has_secret_in_body(metadata: &Metadata) -> bool {
     takes(CoreClientAuthMethod::ClientSecretPost) && !takes(CoreClientAuthMethod::ClientSecretBasic)
 }
 
+/// Returns whether a response has an ID token, which may be malformed: then it is from the provider.
+fn has_id_token(body: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(body).is_ok_and(|answer| answer.get("id_token").is_some())
+}
+
 impl OidcError {
     /// Logs why the provider does not respond, and returns the error.
     fn unavailable(why: impl std::fmt::Display) -> Self {
@@ -264,7 +273,9 @@ impl AsyncHttpClient<'_> for HttpClient {
         Box::pin(async move {
             let answer = client.send(request.map(Bytes::from)).await?;
             let status = answer.status();
-            if status.is_redirection() || status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+            // Providers reject with these. Auth0 rejects a refresh token with 403.
+            let rejections = [StatusCode::BAD_REQUEST, StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
+            if !status.is_success() && !rejections.contains(&status) {
                 return Err(FetchError::Status(status));
             }
             Ok(answer.map(|body| body.to_vec()))

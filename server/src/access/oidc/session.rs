@@ -99,7 +99,7 @@ impl RenewableSession {
 pub(super) struct Sessions {
     held: Cache<String, Arc<RenewableSession>>,
     /// Ended sessions, by the subject identifier of their owner.
-    revoked: RevokedSessions<String>,
+    revoked: RevokedSessions,
 }
 
 impl Default for Sessions {

@@ -20,7 +20,11 @@ use crate::web::limits::Limit;
 use crate::web::state::Rollcast;
 
 const UNCHECKED_TOKEN: &str = "Cannot check this token right now. Try again in a moment. If this lasts, see Rollcast's log: its account may lack create on tokenreviews.authentication.k8s.io.";
+const COOKIE_DROPPED: &str = "This browser did not keep the cookie of your session. Browsers keep it over HTTPS. At localhost and 127.0.0.1, Chrome and Firefox keep it without HTTPS too.";
 const TOO_MANY: &str = "Too many invalid tokens from your address. Try again in a moment.";
+
+/// The parameter with which a sign-in leads to its page, to see whether the browser sends the cookie of the session.
+const CHECK_COOKIE: &str = "check-cookie";
 
 #[derive(Deserialize)]
 pub(super) struct TokenForm {
@@ -31,25 +35,34 @@ pub(super) struct TokenForm {
 
 pub(super) async fn page(
     State(rollcast): State<Arc<Rollcast>>,
+    Extension(client): Extension<Client>,
     RequestAddress(address): RequestAddress,
     request: Request,
 ) -> Response {
     let to = local(&address.parameters.text("to"));
-    let payload = match &rollcast.site.auth {
+    let auth = &rollcast.site.auth;
+    let viewer = auth.viewer(request.headers(), client.peer, rollcast.client(client.address)).await;
+    let checks_cookie = address.parameters.has(CHECK_COOKIE);
+    let has_session = !matches!(viewer, Err(AuthError::SignInRequired));
+    // Who is known already, perhaps by another window, may see what they wanted to. If a new session cannot be checked
+    // right now, the page there says so.
+    if viewer.is_ok() || (checks_cookie && has_session) {
+        return Redirect::to(&to).into_response();
+    }
+    let payload = match auth {
         Auth::Oidc(oidc) => {
-            // Who is known at the provider already may see what they wanted to.
-            if oidc.viewer(request.headers()).await.is_ok() {
-                return Redirect::to(&to).into_response();
-            }
             let end = if address.parameters.has("left") { oidc.logout_url().await } else { None };
             provider_payload(to, "", end.unwrap_or_default())
         }
-        _ => SignInPayload { to, ..SignInPayload::default() },
+        _ => {
+            let trouble = if checks_cookie { COOKIE_DROPPED } else { "" };
+            SignInPayload { to, trouble: trouble.to_owned(), ..SignInPayload::default() }
+        }
     };
     render_page(&rollcast, StatusCode::OK, payload, request).await
 }
 
-/// Takes a token, and leads to where its owner wanted to go.
+/// Takes a token, and leads to where its owner wanted to go, after a check that the browser kept the cookie.
 pub(super) async fn sign_in(
     State(rollcast): State<Arc<Rollcast>>,
     Extension(client): Extension<Client>,
@@ -59,8 +72,11 @@ pub(super) async fn sign_in(
     let token = form.token.trim();
     let to = local(&form.to);
     let (status, trouble) = match tokens.authenticate(token, rollcast.client(client.address)).await {
-        Ok(viewer) => match tokens.begin(token) {
-            Some(cookie) => return signed_in(viewer, cookie, &to),
+        Ok(viewer) => match tokens.begin(token, &viewer.name) {
+            Some(cookie) => {
+                let check = format!("{}&{CHECK_COOKIE}", sign_in_address(Route::SignIn, &to));
+                return signed_in(viewer, cookie, &check);
+            }
             None => (StatusCode::BAD_REQUEST, "This token is too long for a browser cookie."),
         },
         Err(AuthError::Unavailable) => (StatusCode::SERVICE_UNAVAILABLE, UNCHECKED_TOKEN),
@@ -84,7 +100,12 @@ pub(super) async fn start(
 ) -> Response {
     let Auth::Oidc(oidc) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
     let to = local(&address.parameters.text("to"));
-    match oidc.begin(host(&headers), &callback(), &to).await {
+    let (host, server_address) = (host(&headers), &rollcast.site.server_address);
+    // The provider leads back to the public URL, to which browsers send no cookie of another host.
+    if let Some(public) = server_address.public.as_ref().filter(|_| !server_address.is_public(host)) {
+        return Redirect::to(&format!("{public}{}", sign_in_address(Route::SignInStart, &to))).into_response();
+    }
+    match oidc.begin(host, &callback(), &to).await {
         Ok((there, cookie)) => ([(header::SET_COOKIE, cookie)], Redirect::to(&there)).into_response(),
         Err(failed) => failure_page(&rollcast, failed, to).await,
     }
@@ -101,12 +122,20 @@ pub(super) async fn finish_sign_in(
     let Auth::Oidc(oidc) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
     let client = rollcast.client(client.address);
     let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::PendingSignIn))]);
+    let to = local(&oidc.pending_address(&headers).unwrap_or_default());
     match oidc.finish(&headers, host(&headers), &callback(), &address.parameters, client).await {
-        Ok((viewer, cookie, to)) => (gone, signed_in(viewer, cookie, &local(&to))).into_response(),
-        // The cookie is of another sign-in, which may still end.
-        Err(failed @ OidcError::NotStarted) => failure_page(&rollcast, failed, at("/")).await,
-        Err(failed) => (gone, failure_page(&rollcast, failed, at("/")).await).into_response(),
+        Ok((viewer, cookie)) => (gone, signed_in(viewer, cookie, &to)).into_response(),
+        // The cookie is of another window's sign-in, which may still end, or has signed them in here too.
+        Err(OidcError::NotStarted) if oidc.viewer(&headers).await.is_ok() => Redirect::to(&to).into_response(),
+        Err(failed @ OidcError::NotStarted) => failure_page(&rollcast, failed, to).await,
+        Err(failed) => (gone, failure_page(&rollcast, failed, to).await).into_response(),
     }
+}
+
+/// Returns the path of a step of the sign-in, which leads to `to` afterwards.
+fn sign_in_address(step: Route, to: &str) -> String {
+    let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", to).finish();
+    format!("{}?{query}", at(step.pattern()))
 }
 
 /// Returns the path to which the provider redirects people after they signed in.
@@ -126,7 +155,7 @@ async fn failure_page(rollcast: &Rollcast, failed: OidcError, to: String) -> Res
             tracing::info!(target: "server::access::oidc", "the sign-in provider rejected a sign-in: {why}");
             StatusCode::FORBIDDEN
         }
-        OidcError::NoUserName => StatusCode::FORBIDDEN,
+        OidcError::NoUserName | OidcError::TooManyGroups => StatusCode::FORBIDDEN,
         OidcError::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         OidcError::TooManyAttempts => {
             rollcast.limits.count_hit(Limit::SignIns);
@@ -177,8 +206,7 @@ pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Reque
     match error {
         AuthError::SignInRequired if is_page => {
             let to = request.uri().path_and_query().map(|path| path.as_str()).unwrap_or("/");
-            let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &local(&at(to))).finish();
-            Redirect::to(&format!("{}?{query}", at(Route::SignIn.pattern()))).into_response()
+            Redirect::to(&sign_in_address(Route::SignIn, &local(&at(to)))).into_response()
         }
         AuthError::SignInRequired => {
             let how = [(header::WWW_AUTHENTICATE, "Bearer")];
@@ -211,10 +239,6 @@ pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Reque
 
 /// Returns the page on which people go to the provider.
 fn provider_payload(to: String, trouble: &str, end: String) -> SignInPayload {
-    let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &to).finish();
-    SignInPayload {
-        to,
-        trouble: trouble.to_owned(),
-        way: SignInMethod::Provider { start: format!("{}?{query}", at(Route::SignInStart.pattern())), end },
-    }
+    let start = sign_in_address(Route::SignInStart, &to);
+    SignInPayload { to, trouble: trouble.to_owned(), way: SignInMethod::Provider { start, end } }
 }

@@ -50,13 +50,15 @@ pub struct Browser {
     pub rollcast: Arc<Rollcast>,
     /// Cookies of Rollcast.
     pub cookies: BTreeMap<String, String>,
+    /// The host that it asks.
+    pub host: &'static str,
     /// Its own address; without one, limits do not count it.
     pub peer: Option<SocketAddr>,
 }
 
 impl Browser {
     pub fn new(rollcast: &Arc<Rollcast>) -> Self {
-        Self { rollcast: rollcast.clone(), cookies: BTreeMap::new(), peer: None }
+        Self { rollcast: rollcast.clone(), cookies: BTreeMap::new(), host: HOST, peer: None }
     }
 
     /// A page of Rollcast.
@@ -67,7 +69,7 @@ impl Browser {
     /// What Rollcast answers.
     pub async fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
         let cookies: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let mut request = Request::builder().method(method).uri(path).header(header::HOST, HOST);
+        let mut request = Request::builder().method(method).uri(path).header(header::HOST, self.host);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }

@@ -38,6 +38,8 @@ pub enum Answers {
     Never,
     /// That it does not want to.
     Refuses,
+    /// With this status and JSON.
+    Json(StatusCode, &'static str),
 }
 
 type Change = Box<dyn Fn(&mut Value, &mut Value) + Send>;
@@ -213,6 +215,7 @@ async fn instead(own: &Own) -> Option<Response> {
         Answers::Page => ([(header::CONTENT_TYPE, "text/html")], "<h1>provider's own words</h1>").into_response(),
         Answers::Broken => (StatusCode::INTERNAL_SERVER_ERROR, "provider's own words").into_response(),
         Answers::Huge => Json(json!({ "padding": "x".repeat(2 << 20) })).into_response(),
+        Answers::Json(status, text) => (status, [(header::CONTENT_TYPE, "application/json")], text).into_response(),
         Answers::Elsewhere => (StatusCode::TEMPORARY_REDIRECT, elsewhere, "provider's own words").into_response(),
         Answers::Never => {
             tokio::time::sleep(Duration::from_secs(60)).await;

@@ -68,6 +68,18 @@ async fn what_the_provider_says_anew_counts() {
 }
 
 #[tokio::test]
+async fn a_session_of_somebody_who_is_in_too_many_groups_by_now_ends() {
+    let own = Own::start().await;
+    let rollcast = site(hasty(&own)).await;
+    let mut ann = own.signed_in(&rollcast).await;
+    own.with(|doings| {
+        doings.groups = json!(null);
+        doings.more = [("_claim_names".to_owned(), json!({ "groups": "src1" }))].into();
+    });
+    assert_eq!(ann.until_refused().await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
 async fn who_is_locked_out_is_out() {
     let own = Own::start().await;
     let rollcast = site(hasty(&own)).await;
@@ -79,6 +91,44 @@ async fn who_is_locked_out_is_out() {
     assert_eq!(ann.list().await.0, StatusCode::UNAUTHORIZED);
     own.with(|doings| assert_eq!(doings.refreshed, asked, "it is not asked once more"));
     assert_eq!(ann.get("/").await.location(), "/sign-in?to=%2F");
+}
+
+#[tokio::test]
+async fn only_the_provider_ends_a_session_and_no_gateway_before_it() {
+    let own = Own::start().await;
+    let rollcast = site(hasty(&own)).await;
+    let mut ann = own.signed_in(&rollcast).await;
+    for (status, text) in [
+        (StatusCode::OK, r#"{"status":"up"}"#),
+        (StatusCode::FORBIDDEN, r#"{"message":"Forbidden"}"#),
+        (StatusCode::FORBIDDEN, r#"{"error":{"code":403,"message":"Forbidden"}}"#),
+        (StatusCode::NOT_FOUND, r#"{"error":"Not Found"}"#),
+        (StatusCode::TOO_MANY_REQUESTS, r#"{"error":"Too Many Requests"}"#),
+        (StatusCode::SERVICE_UNAVAILABLE, r#"{"error":"Service Unavailable"}"#),
+    ] {
+        own.with(|doings| {
+            doings.asked.clear();
+            doings.answers = Answers::Json(status, text);
+        });
+        until("the gateway is asked", async || {
+            assert_eq!(ann.list().await.0, StatusCode::OK, "{status} {text}");
+            own.with(|doings| !doings.asked.is_empty())
+        })
+        .await;
+    }
+    own.with(|doings| doings.answers = Answers::Well);
+    ann.until_renewed().await;
+    for (status, text) in [
+        (StatusCode::BAD_REQUEST, r#"{"error":"invalid_grant"}"#),
+        (StatusCode::UNAUTHORIZED, r#"{"error":"invalid_client"}"#),
+        (StatusCode::FORBIDDEN, r#"{"error":"invalid_grant"}"#),
+        (StatusCode::OK, r#"{"access_token":"a","token_type":"bearer","id_token":"no token"}"#),
+    ] {
+        let mut ann = own.signed_in(&rollcast).await;
+        own.with(|doings| doings.answers = Answers::Json(status, text));
+        assert_eq!(ann.until_refused().await, StatusCode::UNAUTHORIZED, "{status} {text}");
+        own.with(|doings| doings.answers = Answers::Well);
+    }
 }
 
 #[tokio::test]

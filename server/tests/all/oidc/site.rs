@@ -14,6 +14,7 @@ use server::hub::Handle;
 use server::kube::Pace;
 use server::kube::review::Reviewer;
 use server::telemetry::viewers::Viewers;
+use server::web::server_address::ServerAddress;
 use server::web::state::{Rollcast, Site};
 use timeline::Retention;
 
@@ -36,6 +37,7 @@ pub fn options(issuer: &str) -> Options {
         groups_claim: "groups".to_owned(),
         prefixes: SubjectPrefixes { user: "oidc:".to_owned(), groups: String::new() },
         public: None,
+        has_tls: false,
         times: Times { retry_after: Duration::from_millis(100), ..Times::default() },
     }
 }
@@ -54,6 +56,8 @@ pub async fn site(options: Options) -> Arc<Rollcast> {
 
 /// The same, with keys that others have as well.
 pub async fn with_keys(options: Options, keys: SessionKeys) -> Arc<Rollcast> {
+    let public = options.public.as_ref().map(|public| public.parse().unwrap());
+    let server_address = ServerAddress { public, ..ServerAddress::default() };
     let auth = Auth::Oidc(Oidc::new(options, keys).unwrap());
     let text = common::recording("rollover");
     let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
@@ -61,7 +65,7 @@ pub async fn with_keys(options: Options, keys: SessionKeys) -> Arc<Rollcast> {
     feed(&events, server::feed::recording::Recording::read(&text).observed).await;
     hub.follow_list().wait_for(|list| !list.is_empty()).await.unwrap();
     let hubs = vec![hub.with_reviewer(reviewer())];
-    Rollcast::new(hubs, "build", Viewers::default(), Site { auth, ..Site::default() })
+    Rollcast::new(hubs, "build", Viewers::default(), Site { auth, server_address, ..Site::default() })
 }
 
 /// Lets the group "team" list pods, and nobody else. Nobody may be an administrator.

@@ -62,7 +62,7 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     let hubs = async || vec![cluster("prod", &rules(&PROD)).await];
     let site = Site { auth, has_public_pictures: true, ..Site::default() };
     let rollcast = site_of(hubs().await, site);
-    let session = TokenAuth::new(old.clone(), Vec::new()).begin("a.good.token").unwrap();
+    let session = TokenAuth::new(old.clone(), Vec::new()).begin("a.good.token", "ann").unwrap();
     is_given_anew(&rollcast, "/api/v1/deployments", SealPurpose::Session, session.clone()).await;
     // What caches may hand to others has nobody's cookie.
     let (status, headers) = ask(&rollcast, &format!("{PAGE}/badge.svg"), &cookie(&session)).await;

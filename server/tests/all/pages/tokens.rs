@@ -130,6 +130,69 @@ async fn who_signed_out_is_out_whoever_kept_the_cookie() {
     assert_eq!(list(&first).await, StatusCode::UNAUTHORIZED, "it is still over");
 }
 
+#[tokio::test]
+async fn who_is_signed_in_by_another_window_is_asked_for_no_token() {
+    let site = Site { auth: Auth::Token(tokens()), ..Site::default() };
+    let rollcast = site_of(vec![cluster("prod", &rules(&PROD)).await], site);
+    let page = async |cookie: &str| ask(&rollcast, "GET", "/sign-in?to=%2Fwall%3Frotate%3D5", "", cookie).await;
+    assert_eq!(page("").await.status(), StatusCode::OK);
+    let session = session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
+    let known = page(&session).await;
+    assert_eq!(known.status(), StatusCode::SEE_OTHER);
+    assert_eq!(known.headers()[header::LOCATION], "/wall?rotate=5");
+    ask(&rollcast, "POST", "/sign-out", "", &session).await;
+    assert_eq!(page(&session).await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_browser_that_drops_the_cookie_is_told_so() {
+    let dropped = "This browser did not keep the cookie of your session.";
+    let keys = SessionKeys::generate();
+    let site = async |reviewer: Reviewer| {
+        let auth = Auth::Token(TokenAuth::new(keys.clone(), vec![("prod".to_owned(), reviewer)]));
+        site_of(vec![cluster("prod", &rules(&PROD)).await], Site { auth, ..Site::default() })
+    };
+    let rollcast = site(reviewer()).await;
+    let signed_in = ask(&rollcast, "POST", "/sign-in", "token=good&to=%2Fwall%3Frotate%3D5", "").await;
+    assert_eq!(signed_in.status(), StatusCode::SEE_OTHER);
+    let check = signed_in.headers()[header::LOCATION].to_str().unwrap();
+    assert_eq!(check, "/sign-in?to=%2Fwall%3Frotate%3D5&check-cookie");
+    let cookie = session(&signed_in);
+    let page = async |rollcast: &Arc<Rollcast>, path: &str, cookie: &str| {
+        let answer = ask(rollcast, "GET", path, "", cookie).await;
+        let to = answer.headers().get(header::LOCATION).map(|to| to.to_str().unwrap().to_owned());
+        let text = answer.into_body().collect().await.unwrap().to_bytes();
+        (to, String::from_utf8_lossy(&text).into_owned())
+    };
+    let (to, text) = page(&rollcast, check, "").await;
+    assert!(to.is_none() && text.contains(dropped), "{to:?} {text}");
+    assert!(text.contains("value=\"/wall?rotate=5\""), "{text}");
+    let (to, text) = page(&rollcast, "/sign-in?to=%2Fwall", "").await;
+    assert!(to.is_none() && !text.contains(dropped), "{to:?} {text}");
+    let wanted = Some("/wall?rotate=5".to_owned());
+    assert_eq!(page(&rollcast, check, &cookie).await.0, wanted);
+    // The cookie is there, but no cluster reviews its token.
+    let silent = reviewer::reviewer(Pace::default(), |_| std::future::ready((500, Vec::new())));
+    assert_eq!(page(&site(silent).await, check, &cookie).await.0, wanted);
+}
+
+#[tokio::test]
+async fn who_signs_out_with_many_tokens_ends_nobody_elses_session() {
+    let tokens = tokens();
+    let session = |token: &str, user: &str| {
+        let cookie = tokens.begin(token, user).unwrap();
+        let pair = cookie.to_str().unwrap().split(';').next().unwrap();
+        HeaderMap::from_iter([(header::COOKIE, HeaderValue::from_str(pair).unwrap())])
+    };
+    let (own, others) = (session("good", "ann lee"), session("good", "fully"));
+    // More than there may be owners.
+    for number in 0..4_200 {
+        tokens.end(&session(&format!("token-{number}"), "ann lee"));
+    }
+    assert!(tokens.viewer(&others, None).await.is_ok());
+    assert!(tokens.viewer(&own, None).await.is_err(), "of one person, all that began before have ended");
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_is_known_does_not_wait_for_strangers_who_make_tokens_up() {
     let tokens = tokens();

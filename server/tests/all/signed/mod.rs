@@ -210,11 +210,14 @@ async fn people_see_what_the_cluster_lets_them_see_for_as_long_as_it_does() {
     let form = [form[0], ("Origin", own.as_str())];
     assert_eq!(program.ask("POST", "/sign-in", &form, "token=x&to=/").await.0, 403);
     let (status, headers, _) = program.ask("POST", "/sign-in", &form, &body).await;
-    let leads = format!("location: {}", page(&seen_name));
-    assert!(status == 303 && headers.lines().any(|line| line == leads), "{headers}");
+    assert_eq!(status, 303, "{headers}");
+    let check = headers.lines().find_map(|line| line.strip_prefix("location: ")).unwrap();
     let cookie = headers.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
     let cookie = cookie.split(';').next().unwrap().to_owned();
     let with = async |path: &str, cookie: &str| program.ask("GET", path, &[("Cookie", cookie)], "").await;
+    let (status, headers, _) = with(check, &cookie).await;
+    let leads = format!("location: {}", page(&seen_name));
+    assert!(status == 303 && headers.lines().any(|line| line == leads), "{headers}");
     let (status, _, text) = with(&page(&seen_name), &cookie).await;
     assert_eq!(status, 200);
     assert!(text.contains("Signed in as") && !text.contains(&team));
