@@ -45,8 +45,8 @@ pub fn is_live(overall: &Overall, query: &Query) -> bool {
     listed_clusters(overall, query).all(|cluster| cluster.connection.state.is_live())
 }
 
-/// The clusters of which a list is.
-fn listed_clusters<'o>(overall: &'o Overall, query: &'o Query) -> impl Iterator<Item = &'o ClusterState> {
+/// Returns the clusters of which a list is.
+pub fn listed_clusters<'o>(overall: &'o Overall, query: &'o Query) -> impl Iterator<Item = &'o ClusterState> {
     overall.clusters.iter().filter(|cluster| query.cluster.as_ref().is_none_or(|name| *name == cluster.name))
 }
 

@@ -14,7 +14,7 @@ use super::settings::Settings;
 use super::stage::{Key, Seats};
 use super::{ROWS, SeatState, last_finished, of_group, strip, unseated};
 use crate::browser::{now_millis, page_millis};
-use crate::list::LiveList;
+use crate::list::{LiveList, listed_clusters};
 use crate::live::client::{Client, Live, Screen, ScreenRequest};
 use crate::rollout::board::minute;
 use crate::rollout::screen::RolloutScreen;
@@ -80,7 +80,7 @@ impl Screen for WallScreen {
                 state.seats = Seats::default(); // numbers of clusters mean others now
             }
             state.is_dirty = true;
-            self.board.set_overall(&state.live_list.copy.overall);
+            self.board.set_overall(&state.live_list.copy.overall, &self.settings.query);
         }
         set_if_new(&self.board.heard_millis, present_millis(&state.live_list, page_millis));
         None
@@ -117,7 +117,8 @@ impl WallScreen {
         let active = |group| of_group(copy, group).map(move |row: &Row| (row.key(), group));
         let all: Vec<(Key, Group)> = active(Group::InTrouble).chain(active(Group::InProgress)).collect();
         let on_stage = state.seats.update(&all, page_millis);
-        if copy.overall.clusters.iter().any(|cluster| cluster.connection.state == ConnectionState::Connecting) {
+        let mut clusters = listed_clusters(&copy.overall, &self.settings.query);
+        if clusters.any(|cluster| cluster.connection.state == ConnectionState::Connecting) {
             state.seats.forget_trouble();
         }
         let is_stable = on_stage.iter().all(Option::is_none);
