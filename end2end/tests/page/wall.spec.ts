@@ -345,6 +345,39 @@ test("a wall that its proxy names to pages and not to streams reloads itself onc
   await expect.poll(() => loads).toBe(3);
 });
 
+test("a wall that has to reload itself while its server does not respond does so once it does", async ({ page, serve, complaints }) => {
+  await page.clock.install();
+  let [loads, asked, isBusy] = [0, 0, true];
+  page.on("load", () => loads++);
+  const streams: WebSocketRoute[] = [];
+  await page.routeWebSocket(/api[/]v1[/]stream/, (stream) => {
+    stream.connectToServer();
+    streams.push(stream);
+  });
+  await page.route(/wall$/, (route) => {
+    if (route.request().method() !== "HEAD" || !isBusy) return route.fallback();
+    return route.fulfill({ status: [502, 429][asked++ % 2]! });
+  });
+  const server = await serve(() => held("14", "quota"));
+  await openLive(page, `${server.address}/wall`);
+  await Promise.all(streams.splice(0).map((stream) => stream.close({ code: 4401, reason: "sign in" })));
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(5_000);
+      return asked;
+    })
+    .toBeGreaterThan(2);
+  expect(loads).toBe(1);
+  isBusy = false;
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(5_000).catch(() => undefined); // while it reloads there is no page
+      return loads;
+    })
+    .toBe(2);
+  complaints.length = 0; // the browser notes each status of an error
+});
+
 test("the header comes to a pointer that moves, and not to one that rests there since before", async ({ page, serve }) => {
   const server = await serve(() => held("14", "quota"));
   await page.mouse.move(300, 10);
