@@ -35,7 +35,8 @@ pub struct WallBoard {
     pub is_stable: RwSignal<bool>,
     /// Text about the last one that was done.
     pub last: RwSignal<String>,
-    /// Time of day, of the one cluster that is seen, else by the browser's clock; 0 until the page is alive.
+    /// Time of day, of the one cluster that is seen, else by the server's clock, and by the browser's until that is heard; 0 until the
+    /// page is alive.
     pub now_millis: RwSignal<Millis>,
     /// The seats of the stage.
     pub seats: [Seat; SEATS],

@@ -101,10 +101,11 @@ impl Screen for WallScreen {
     }
 }
 
-/// Returns the present, by the cluster's clock where that is ahead, as a playground's may be. One that is behind may have stood still while
-/// the computer slept.
+/// Returns the present by the server's clock, as that of a television may be wrong, or by the cluster's where that is ahead, as a
+/// playground's may be. One that is behind may have stood still while the computer slept.
 fn present_millis(live_list: &LiveList, page_millis: f64) -> Millis {
-    live_list.cluster_millis(page_millis).into_iter().fold(now_millis(), Millis::max)
+    let server_millis = live_list.server_millis(page_millis).unwrap_or_else(now_millis);
+    live_list.cluster_millis(page_millis).into_iter().fold(server_millis, Millis::max)
 }
 
 fn names(copy: &ListCopy) -> Vec<String> {
