@@ -24,6 +24,8 @@ use crate::rows::set_if_new;
 const LOOK_MILLIS: f64 = 500.0;
 /// Number of completed Deployments that are shown while nothing goes on.
 const PAST: usize = 3;
+/// Their pictures move this often.
+const PAST_MILLIS: f64 = 100.0;
 
 /// The screen of a wall.
 pub struct WallScreen {
@@ -136,7 +138,13 @@ impl WallScreen {
                 follow_row(followed, seat, seen);
             }
             seat.has_new_trouble.set_value(state.seats.has_new_trouble(number));
-            set_if_new(&seat.look, if key.is_some() { taken } else { SeatState::Free });
+            let look = if key.is_some() { taken } else { SeatState::Free };
+            set_if_new(&seat.look, look);
+            followed.0.set_pause(match look {
+                SeatState::Free => f64::INFINITY,
+                SeatState::OnStage => 0.0,
+                SeatState::Past => PAST_MILLIS,
+            });
             if let Some((row, _)) = seen {
                 set_if_new(&seat.revision, (row.summary.replaces, row.summary.revision));
             }
