@@ -11,13 +11,28 @@ const say = (why) => {
 addEventListener("error", ({ error }) => {
   if (typeof WebAssembly === "object" && error instanceof WebAssembly.RuntimeError) say("This page stopped.");
 });
-// Nobody reloads a wall that stopped. It does so itself, but only while its server responds: the browser's error page would never go away.
-// It waits for half a minute, so that a page that stops at once does not reload in a loop, and its reason stays readable. A redirect leads
-// to the sign-in, perhaps on another server, whose pages `fetch` may not read.
+const root = document.documentElement;
+// Nobody reloads a wall. It does so itself, but only while its server responds: neither the browser's error page nor a text that there are
+// too many requests (429) would ever go away. A redirect, whose status is 0, leads to the sign-in, perhaps on another server, whose pages
+// `fetch` may not read.
+const askStatus = async () => (await fetch(location.href, { method: "HEAD", redirect: "manual" }).catch(() => ({}))).status;
+const responds = (status) => status < 429;
+// The program asks for it (`browser::reload`).
+const reload = async () => {
+  if (responds(await askStatus())) location.reload();
+  else setTimeout(reload, 5_000);
+};
+new MutationObserver(reload).observe(root, { attributeFilter: ["data-reload"] });
+// A wall that stopped waits for half a minute, so that a page that stops at once does not reload in a loop, and its reason stays readable.
+// A page that is not connected cannot read why its stream is refused: a proxy may want it to sign in again.
+let isLost;
 setInterval(async () => {
-  if (!document.querySelector("#stopped.banner ~ .wall")) return;
-  const { ok, type } = await fetch(location.href, { method: "HEAD", redirect: "manual" }).catch(() => ({}));
-  if (ok || type === "opaqueredirect") location.reload();
+  const isStopped = document.querySelector("#stopped.banner ~ .wall");
+  const wasLost = isLost;
+  isLost = root.dataset.live === "false";
+  if (!isStopped && !(isLost && wasLost)) return;
+  const status = await askStatus();
+  if (isStopped ? responds(status) : [0, 401, 403].includes(status)) location.reload();
 }, 30_000);
 // The parts of the program that this page needs come while the program does, which asks for each by the name of its file. One that did not
 // come is asked for again by whoever needs it later.

@@ -129,6 +129,11 @@ pub fn forbidden(connection: &Connection) -> String {
     connection.forbidden.iter().map(may_not).collect::<Vec<_>>().join(" ")
 }
 
+/// Returns whether Rollcast may not read Deployments, in all namespaces or in one.
+pub fn has_unread_deployments(connection: &Connection) -> bool {
+    connection.forbidden.iter().any(|missing| missing.resource.starts_with("deployments"))
+}
+
 /// Says that observations are not written to the history now; `None` while they are.
 pub fn unwritten(connection: &Connection, stamp: impl FnOnce(Millis) -> String) -> Option<String> {
     let unwritten = connection.unwritten.as_ref()?;

@@ -4,7 +4,7 @@
 mod parts;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -92,18 +92,20 @@ pub fn build(optimization: Optimization) -> Result<()> {
     setup::ensure_node_modules()?;
     program(&toolchain, optimization, &site)?;
     let fonts = fonts::build(&site)?;
-    write(&pkg.join("rollcast.css"), &minified(&fonts::named(&style()?, &fonts)?)?)?;
+    write(&pkg.join("rollcast.css"), &minified("rollcast.css", &fonts::named(&style()?, &fonts)?)?)?;
     write(&pkg.join("fonts.txt"), &std::fs::read_to_string(process::workspace_path(fonts::MADE).join("fonts.txt"))?)?;
     // Only pages of the playground load this one.
-    write(&pkg.join("playground.css"), &minified(&part("playground.css")?)?)?;
+    write(&pkg.join("playground.css"), &minified("playground.css", &part("playground.css")?)?)?;
     // Only pages on which no program runs load this one.
     let still = [part("compare.css")?, part("forms.css")?, part("history.css")?, part("status.css")?].join("\n");
-    write(&pkg.join("still.css"), &minified(&still)?)?;
+    write(&pkg.join("still.css"), &minified("still.css", &still)?)?;
     // Only files that people export carry this one: what they hold is packed.
     write(&pkg.join("unpack.js"), &unpacking()?)?;
     for path in process::entries(&process::workspace_path("public"))? {
-        let name = path.file_name().context("a file without a name in public")?;
-        write(&site.join(name), &std::fs::read_to_string(&path)?)?;
+        let name = path.file_name().and_then(OsStr::to_str).context("a file without a name in public")?;
+        let text = std::fs::read_to_string(&path)?;
+        let is_script = path.extension().is_some_and(|kind| kind == "js");
+        write(&site.join(name), &if is_script { minified(name, &text)? } else { text })?;
     }
     // A page that was made better than asked stays so in all its files.
     let stamp = read_stamp().map_or_else(|| optimization.stamp(), Ok)?;
@@ -242,14 +244,15 @@ fn part(name: &str) -> Result<String> {
         .with_context(|| format!("there is no style/{name}"))
 }
 
-/// The same sheet in fewer bytes, for browsers of today: nothing is written in an older way.
-fn minified(sheet: &str) -> Result<String> {
-    let plain = process::workspace_path("target/page/plain.css");
-    std::fs::create_dir_all(process::workspace_path("target/page"))?;
-    std::fs::write(&plain, sheet)?;
+/// Returns a style sheet or a script of that name in fewer bytes, for browsers of today: nothing is written in an older way.
+fn minified(name: &str, text: &str) -> Result<String> {
+    let folder = process::workspace_path("target/page/plain");
+    std::fs::create_dir_all(&folder)?;
+    let plain = folder.join(name);
+    std::fs::write(&plain, text)?;
     let output = esbuild(&["--minify", "--loader:.css=css", "--log-limit=1"]).arg(plain).output()?;
     let complaints = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success() && complaints.trim().is_empty(), "the style sheet is wrong: {complaints}");
+    ensure!(output.status.success() && complaints.trim().is_empty(), "{name} is wrong: {complaints}");
     Ok(String::from_utf8(output.stdout)?)
 }
 

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use leptos_router::location::Url;
 use wasm_bindgen::prelude::*;
 
-use super::{closest, on_window};
+use super::{closest, note, on_window};
 
 /// The path of the page's address; empty where the browser does not tell it.
 pub fn path() -> String {
@@ -45,9 +45,9 @@ pub fn block_links() {
     });
 }
 
-/// Loads the page from the server again.
+/// Loads the page from the server again, as soon as that responds: `public/start.js` does so.
 pub fn reload() {
-    let _ = window().location().reload();
+    note("data-reload", "");
 }
 
 /// Loads another page of the server.

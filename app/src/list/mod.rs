@@ -21,4 +21,4 @@ pub mod visible_rows;
 pub mod words;
 
 pub use live_list::{Ages, LiveList};
-pub use words::{heading, is_live, summary, title};
+pub use words::{heading, is_live, listed_clusters, summary, title};

@@ -5,7 +5,9 @@ use timeline::list::{ClusterState, Group, Overall, Query};
 use timeline::wire::ConnectionState;
 use timeline::words::{NO_CLUSTER, grouped, grouped_count, list, moment, safe};
 
-use crate::connection::{self, cluster_unreachable, forbidden, listing, next_try_at, unwritten};
+use crate::connection::{
+    self, cluster_unreachable, forbidden, has_unread_deployments, listing, next_try_at, unwritten,
+};
 use crate::zone::Zone;
 
 /// "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments shown · …" where those are of the twelve that were asked for.
@@ -45,8 +47,8 @@ pub fn is_live(overall: &Overall, query: &Query) -> bool {
     listed_clusters(overall, query).all(|cluster| cluster.connection.state.is_live())
 }
 
-/// The clusters of which a list is.
-fn listed_clusters<'o>(overall: &'o Overall, query: &'o Query) -> impl Iterator<Item = &'o ClusterState> {
+/// Returns the clusters of which a list is.
+pub fn listed_clusters<'o>(overall: &'o Overall, query: &'o Query) -> impl Iterator<Item = &'o ClusterState> {
     overall.clusters.iter().filter(|cluster| query.cluster.as_ref().is_none_or(|name| *name == cluster.name))
 }
 
@@ -99,9 +101,7 @@ pub fn empty_list_words(overall: &Overall, query: &Query) -> (String, bool) {
         None => safe(&cluster.name),
     };
     let connecting: Vec<String> = clusters.iter().copied().filter(connecting).map(named).collect();
-    let is_unread = |cluster: &&ClusterState| {
-        cluster.connection.forbidden.iter().any(|missing| missing.resource.starts_with("deployments"))
-    };
+    let is_unread = |cluster: &&ClusterState| has_unread_deployments(&cluster.connection);
     let unread: Vec<String> = clusters.iter().copied().filter(is_unread).map(|cluster| safe(&cluster.name)).collect();
     // There is no filter to remove, whatever other clusters have.
     let is_place = query.text.is_empty() && query.labels.is_empty() && query.group.is_none();

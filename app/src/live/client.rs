@@ -21,8 +21,9 @@ use crate::rows::set_if_new;
 
 /// Where the server tells what is followed.
 const STREAM: &str = "/api/v1/stream";
-/// Where the tab remembers for which build it reloaded, so that it does so once.
+/// Where the tab remembers for which build it reloaded, or that it did so to sign in: it does so once, until it is connected.
 const RELOADED_FOR: &str = "rollcast-reloaded-for";
+const SIGN_IN: &str = "sign-in";
 /// Pages reload spread over this time, in milliseconds, when the server was updated.
 const RELOAD_SPREAD_MILLIS: f64 = 3_000.0;
 /// A page whose build is still another one after that reloads again this much later: nobody does it for a wall.
@@ -262,8 +263,9 @@ impl Client {
         let client = self.clone();
         let socket = Socket::open(&at(STREAM), move |event| match event {
             SocketEvent::Opened => client.handle_event(LinkEvent::Opened),
-            // Whoever looks is not known any more, or not yet: the server leads to where one signs in, and back.
-            SocketEvent::Closed { code: SIGN_IN_REQUIRED } => browser::reload(),
+            // Whoever looks is not known any more, or not yet: the server leads to where one signs in, and back. A proxy may name
+            // them to pages and not to streams: the page then stays and tries again.
+            SocketEvent::Closed { code: SIGN_IN_REQUIRED } if remember_reload(SIGN_IN) => browser::reload(),
             // The same would be refused again: it is tried as seldom as a server that says nothing.
             SocketEvent::Closed { code: REFUSED } => {}
             SocketEvent::Closed { code: OPEN_AGAIN } => {
@@ -358,8 +360,7 @@ impl Client {
         if self.0.live.is_reloading.get_value() {
             return;
         }
-        let is_reloaded = browser::remembered_here(RELOADED_FOR).as_deref() == Some(build);
-        if is_reloaded || !browser::remember_here(RELOADED_FOR, Some(build)) {
+        if !remember_reload(build) {
             if set_if_new(&self.0.live.trouble, UNREADABLE) {
                 browser::run_after(RELOAD_AGAIN, browser::reload);
             }
@@ -369,4 +370,10 @@ impl Client {
         let wait = browser::chance() * RELOAD_SPREAD_MILLIS;
         browser::run_after(Duration::from_millis(wait as u64), browser::reload);
     }
+}
+
+/// Remembers why the tab reloads; false if it did so before, or may remember nothing.
+fn remember_reload(reason: &str) -> bool {
+    let is_reloaded = browser::remembered_here(RELOADED_FOR).as_deref() == Some(reason);
+    !is_reloaded && browser::remember_here(RELOADED_FOR, Some(reason))
 }

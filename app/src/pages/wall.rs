@@ -51,7 +51,7 @@ fn Wall(settings: Settings) -> impl IntoView {
     }
     let copy = payload.map(|payload| payload.copy());
     let rows = copy.as_ref().map(wall::plain).unwrap_or_default();
-    let board = WallBoard::new(copy.as_ref());
+    let board = WallBoard::new(copy.as_ref(), &settings.query);
     follow(board, settings.clone(), copy);
     let zone = Zone::of_page();
     let live = Live::of_app();

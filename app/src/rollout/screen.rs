@@ -83,6 +83,8 @@ pub(super) struct State {
     framed_at: f64,
     drawn_at: f64,
     measured_at: f64,
+    /// Nothing moves for so long after a frame, in milliseconds ([`RolloutScreen::set_pause`]).
+    pause_millis: f64,
     announced: (f64, bool, String),
     /// Number of pods in the picture.
     pods: usize,
@@ -162,6 +164,7 @@ impl RolloutScreen {
             framed_at: page_millis(),
             drawn_at: page_millis(),
             measured_at: f64::NEG_INFINITY,
+            pause_millis: 0.0,
             announced: (f64::NEG_INFINITY, false, String::new()),
             pods: 0,
             drawing_millis: 0.0,
@@ -326,6 +329,16 @@ impl RolloutScreen {
         self.0.state.borrow_mut().is_dirty = true;
     }
 
+    /// Pauses so long after each frame without news, where nobody looks closely.
+    pub fn set_pause(&self, millis: f64) {
+        self.0.state.borrow_mut().pause_millis = millis;
+    }
+
+    fn is_paused(&self, page_millis: f64) -> bool {
+        let state = self.0.state.borrow();
+        !state.is_dirty && page_millis - state.framed_at < state.pause_millis
+    }
+
     /// Draws for paper, or for the screen again.
     pub fn set_printing(&self, is_printing: bool) {
         let mut state = self.0.state.borrow_mut();
@@ -433,6 +446,9 @@ impl Screen for RolloutScreen {
     }
 
     fn animate(&self, page_millis: f64) -> Option<ScreenRequest> {
+        if self.is_paused(page_millis) {
+            return None;
+        }
         let board = &self.0.board;
         if page_millis - self.0.state.borrow().measured_at > MEASURE_MILLIS {
             self.0.state.borrow_mut().measured_at = page_millis;

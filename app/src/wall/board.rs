@@ -2,7 +2,7 @@
 //! does not grow over days.
 
 use leptos::prelude::*;
-use timeline::list::{ListCopy, Overall, Row};
+use timeline::list::{ListCopy, Overall, Query, Row};
 use timeline::view::Tone;
 use timeline::wire::ConnectionState;
 use timeline::{Millis, Workload};
@@ -10,7 +10,7 @@ use timeline::{Millis, Workload};
 use super::age::Age;
 use super::stage::SEATS;
 use super::{SeatState, is_stable, last_finished, strip, unseated};
-use crate::list::Ages;
+use crate::list::{Ages, listed_clusters};
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
 use crate::zone::Zone;
@@ -21,7 +21,7 @@ const PREFIXES: [&str; SEATS] = ["t0-", "t1-", "t2-", "t3-"];
 /// The state of the page. Copies are handles of the same one.
 #[derive(Clone, Copy)]
 pub struct WallBoard {
-    /// Facts of the whole list.
+    /// Facts of the whole list, of its clusters alone: those of a wall of one cluster have no other one.
     pub overall: RwSignal<Overall>,
     /// The page has a connection to the server, or is making its first.
     pub is_linked: RwSignal<bool>,
@@ -35,7 +35,8 @@ pub struct WallBoard {
     pub is_stable: RwSignal<bool>,
     /// Text about the last one that was done.
     pub last: RwSignal<String>,
-    /// Time of day, of the one cluster that is seen, else by the browser's clock; 0 until the page is alive.
+    /// Time of day, of the one cluster that is seen, else by the server's clock, and by the browser's until that is heard; 0 until the
+    /// page is alive.
     pub now_millis: RwSignal<Millis>,
     /// The seats of the stage.
     pub seats: [Seat; SEATS],
@@ -60,7 +61,7 @@ pub struct Seat {
 
 impl WallBoard {
     /// A wall of those rows, or one of which nothing is known yet.
-    pub fn new(copy: Option<&ListCopy>) -> Self {
+    pub fn new(copy: Option<&ListCopy>, query: &Query) -> Self {
         let seat = |prefix| Seat {
             board: Board::for_workload(Workload::default(), None),
             picture: Picture { prefix, ..Picture::default() },
@@ -82,7 +83,7 @@ impl WallBoard {
         };
         if let Some(copy) = copy {
             let ages = Ages::from_overall(&copy.overall);
-            board.set_overall(&copy.overall);
+            board.set_overall(&copy.overall, query);
             board.is_stable.set(is_stable(&copy.overall));
             board.strip.set(strip(copy, &[], &ages, 0));
             board.unseated.set(unseated(copy, &copy.rows().map(Row::key).collect::<Vec<_>>()));
@@ -91,10 +92,12 @@ impl WallBoard {
         board
     }
 
-    /// Takes the facts of the whole list.
-    pub fn set_overall(&self, overall: &Overall) {
-        if self.overall.try_with_untracked(|known| !known.is_like(overall)).unwrap_or(false) {
-            self.overall.set(overall.clone());
+    /// Takes the facts of the whole list. Clusters that it is not of say nothing about what the wall shows.
+    pub fn set_overall(&self, overall: &Overall, query: &Query) {
+        let clusters = listed_clusters(overall, query).cloned().collect();
+        let listed = Overall { clusters, ..overall.clone() };
+        if self.overall.try_with_untracked(|known| !known.is_like(&listed)).unwrap_or(false) {
+            self.overall.set(listed);
         }
     }
 
@@ -146,18 +149,17 @@ impl Seat {
 
 #[cfg(test)]
 mod tests {
-    use timeline::list::Query;
-
     use super::*;
     use crate::list::test_data;
-    use crate::wall::{stable_count, stable_line};
+    use crate::wall::{connections, stable_count, stable_line, stale_notice};
 
     #[test]
     fn without_a_connection_nothing_is_said_of_the_present() {
         let (_owner, _) = test_data::zone();
-        let board = WallBoard::new(None);
+        let board = WallBoard::new(None, &Query::default());
         let clusters = vec![test_data::cluster("a", ConnectionState::Live)];
-        board.set_overall(&Overall { clusters, counts: [0, 0, 0, 4], all: 4, ..Overall::default() });
+        let overall = Overall { clusters, counts: [0, 0, 0, 4], all: 4, ..Overall::default() };
+        board.set_overall(&overall, &Query::default());
         let told =
             || [stable_line(&board.known_overall(), &Query::default(), ""), stable_count(&board.known_overall())];
         assert_eq!(told(), ["4 Deployments, nothing in progress.", "4 stable"]);
@@ -166,9 +168,40 @@ mod tests {
     }
 
     #[test]
+    fn a_wall_of_one_cluster_tells_of_no_other_one() {
+        let (_owner, zone) = test_data::zone();
+        let stale = ConnectionState::Stale { since_millis: 50_520_000, retry_at_millis: None, why: String::new() };
+        let clusters = vec![test_data::cluster("silent", stale), test_data::cluster("well", ConnectionState::Live)];
+        let overall = Overall { clusters, counts: [0, 0, 0, 4], all: 9, ..Overall::default() };
+        let told = |cluster: Option<&str>| {
+            let query = Query { cluster: cluster.map(str::to_owned), ..Query::default() };
+            let board = WallBoard::new(None, &query);
+            board.set_overall(&overall, &query);
+            let known = board.known_overall();
+            let stamp = |at_millis| zone.stamp(at_millis);
+            [
+                stable_line(&known, &query, ""),
+                stable_count(&known),
+                stale_notice(&known, None, stamp),
+                connections(&known, stamp),
+            ]
+        };
+        assert_eq!(told(Some("well")), ["4 Deployments, nothing in progress.", "4 stable", "", "well live"]);
+        assert_eq!(
+            told(None),
+            [
+                "Elsewhere nothing in progress.",
+                "4 stable, as last known",
+                "Cluster “silent” unreachable since 14:02:00 UTC.",
+                "silent stale since 14:02:00 UTC · well live"
+            ]
+        );
+    }
+
+    #[test]
     fn what_was_seen_last_yesterday_has_its_date() {
         let (_owner, zone) = test_data::zone();
-        let board = WallBoard::new(None);
+        let board = WallBoard::new(None, &Query::default());
         let told = |now_millis| {
             board.now_millis.set(now_millis);
             board.dated(zone, 50_520_000)

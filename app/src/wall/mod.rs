@@ -13,7 +13,9 @@ use timeline::view::Summary;
 use timeline::wire::ConnectionState;
 use timeline::words::{count, grouped, grouped_count, list, safe};
 
-use crate::connection::{listing, server_unreachable, state_words, unreachable_since};
+use crate::connection::{
+    forbidden, has_unread_deployments, listing, server_unreachable, state_words, unreachable_since,
+};
 use crate::images::with_short_images;
 use crate::list::Ages;
 
@@ -105,12 +107,13 @@ pub fn last_finished(copy: &ListCopy, ages: &Ages) -> String {
 }
 
 /// The one large line when nothing goes on: "1,284 Deployments, nothing in progress." Nothing is said of what may go on in clusters
-/// that are not seen; those that cannot be reached are named across the top.
+/// that are not seen; those that cannot be reached or read are named across the top.
 pub fn stable_line(overall: &Overall, query: &Query, last: &str) -> String {
     let all = overall.counts.iter().sum::<u32>();
     let unseen: Vec<&ClusterState> = unseen_clusters(overall).collect();
+    let is_unsaid = |state: &ConnectionState| !state.is_stale() && !state.is_live();
     let unsaid: Vec<&ClusterState> =
-        unseen.iter().copied().filter(|cluster| !cluster.connection.state.is_stale()).collect();
+        unseen.iter().copied().filter(|cluster| is_unsaid(&cluster.connection.state)).collect();
     let is_seen = unseen.len() < overall.clusters.len();
     let said = match (unseen.is_empty(), unsaid.is_empty(), all) {
         (true, _, 0) if !query.text.is_empty() => format!("No Deployments match “{}”.", safe(&query.text)),
@@ -130,7 +133,9 @@ pub fn stable_line(overall: &Overall, query: &Query, last: &str) -> String {
 
 /// Returns the clusters whose present is not known.
 pub fn unseen_clusters(overall: &Overall) -> impl Iterator<Item = &ClusterState> {
-    overall.clusters.iter().filter(|cluster| !cluster.connection.state.is_live())
+    let is_unseen =
+        |cluster: &&ClusterState| !cluster.connection.state.is_live() || has_unread_deployments(&cluster.connection);
+    overall.clusters.iter().filter(is_unseen)
 }
 
 fn unseen_words(unseen: &[&ClusterState]) -> String {
@@ -191,7 +196,7 @@ fn lowercase_first(words: &str) -> String {
 }
 
 /// Formats the notice across the top while the data is stale: the connection to the server is lost since `since_millis`, or
-/// clusters are stale. `stamp` formats times of day.
+/// clusters are stale, or Rollcast may not read them. `stamp` formats times of day.
 pub fn stale_notice(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Millis) -> String) -> String {
     if let Some(since_millis) = since_millis {
         return server_unreachable(Some(&stamp(since_millis)), overall.all > 0);
@@ -201,6 +206,10 @@ pub fn stale_notice(overall: &Overall, since_millis: Option<Millis>, stamp: impl
         if let ConnectionState::Stale { since_millis, .. } = cluster.connection.state {
             let since = unreachable_since(&cluster.name, &cluster.connection, &stamp(since_millis));
             words.push_str(&format!(" {since}."));
+        }
+        let forbidden = forbidden(&cluster.connection);
+        if !forbidden.is_empty() {
+            words.extend([" In ", &safe(&cluster.name), ": ", &forbidden]);
         }
     }
     words.trim_start().to_owned()
@@ -212,11 +221,19 @@ mod tests {
     use crate::list::test_data::{cluster, copy, summary};
     use timeline::Uid;
     use timeline::view::{Tone, Verdict};
+    use timeline::wire::Forbidden;
     use timeline::words::clock;
 
     fn dead() -> ClusterState {
         let since_millis = 50_520_000; // 14:02
         cluster("dead", ConnectionState::Stale { since_millis, retry_at_millis: Some(50_525_000), why: String::new() })
+    }
+
+    fn forbidden_kind(resource: &str) -> ClusterState {
+        let mut forbidden = cluster("lab", ConnectionState::Live);
+        let namespace = None;
+        forbidden.connection.forbidden = vec![Forbidden { verb: "list".into(), resource: resource.into(), namespace }];
+        forbidden
     }
 
     fn overall(stable: u32, clusters: Vec<ClusterState>) -> Overall {
@@ -229,6 +246,8 @@ mod tests {
         assert_eq!(counted([3, 2, 0, 1_279]), "1,279 stable");
         assert_eq!(counted([0, 0, 1, 0]), "0 stable, 1 finished in the last hour");
         assert_eq!(stable_count(&overall(1, vec![dead()])), "1 stable, as last known");
+        assert_eq!(stable_count(&overall(1, vec![forbidden_kind("deployments.apps")])), "1 stable, as last known");
+        assert_eq!(stable_count(&overall(1, vec![forbidden_kind("events")])), "1 stable");
     }
 
     #[test]
@@ -287,6 +306,11 @@ mod tests {
             (1, vec![dead()], "1 Deployment as last known."),
             (0, vec![dead()], "No Deployments are known."),
             (4, vec![connecting(), live(), dead()], "Connecting to cluster “b”; elsewhere nothing in progress."),
+            // Nor may they be read.
+            (1, vec![live(), forbidden_kind("deployments.apps")], "Elsewhere nothing in progress."),
+            (1, vec![forbidden_kind("deployments.apps")], "1 Deployment as last known."),
+            (0, vec![forbidden_kind("deployments.apps")], "No Deployments are known."),
+            (1, vec![forbidden_kind("events")], "1 Deployment, nothing in progress."),
         ] {
             assert_eq!(stable_line(&overall(all, clusters), &Query::default(), ""), expected);
         }
@@ -319,5 +343,10 @@ mod tests {
         assert_eq!(told(None), "Cluster “dead” unreachable since 14:02:00.");
         assert_eq!(told(Some(60_000)), "Rollcast unreachable since 00:01:00. Showing last known data.");
         assert_eq!(stale_notice(&overall(1, Vec::new()), None, clock), "");
+        let unread = stale_notice(&overall(1, vec![dead(), forbidden_kind("deployments.apps")]), None, clock);
+        assert_eq!(
+            unread,
+            "Cluster “dead” unreachable since 14:02:00. In lab: Rollcast has no permission to list deployments.apps in all namespaces. Ask for list and watch on deployments.apps. Or choose namespaces that you may read with --namespace."
+        );
     }
 }

@@ -14,7 +14,7 @@ use super::settings::Settings;
 use super::stage::{Key, Seats};
 use super::{ROWS, SeatState, last_finished, of_group, strip, unseated};
 use crate::browser::{now_millis, page_millis};
-use crate::list::LiveList;
+use crate::list::{LiveList, listed_clusters};
 use crate::live::client::{Client, Live, Screen, ScreenRequest};
 use crate::rollout::board::minute;
 use crate::rollout::screen::RolloutScreen;
@@ -24,6 +24,8 @@ use crate::rows::set_if_new;
 const LOOK_MILLIS: f64 = 500.0;
 /// Number of completed Deployments that are shown while nothing goes on.
 const PAST: usize = 3;
+/// Their pictures move this often.
+const PAST_MILLIS: f64 = 100.0;
 
 /// The screen of a wall.
 pub struct WallScreen {
@@ -80,7 +82,7 @@ impl Screen for WallScreen {
                 state.seats = Seats::default(); // numbers of clusters mean others now
             }
             state.is_dirty = true;
-            self.board.set_overall(&state.live_list.copy.overall);
+            self.board.set_overall(&state.live_list.copy.overall, &self.settings.query);
         }
         set_if_new(&self.board.heard_millis, present_millis(&state.live_list, page_millis));
         None
@@ -101,10 +103,11 @@ impl Screen for WallScreen {
     }
 }
 
-/// Returns the present, by the cluster's clock where that is ahead, as a playground's may be. One that is behind may have stood still while
-/// the computer slept.
+/// Returns the present by the server's clock, as that of a television may be wrong, or by the cluster's where that is ahead, as a
+/// playground's may be. One that is behind may have stood still while the computer slept.
 fn present_millis(live_list: &LiveList, page_millis: f64) -> Millis {
-    live_list.cluster_millis(page_millis).into_iter().fold(now_millis(), Millis::max)
+    let server_millis = live_list.server_millis(page_millis).unwrap_or_else(now_millis);
+    live_list.cluster_millis(page_millis).into_iter().fold(server_millis, Millis::max)
 }
 
 fn names(copy: &ListCopy) -> Vec<String> {
@@ -117,7 +120,8 @@ impl WallScreen {
         let active = |group| of_group(copy, group).map(move |row: &Row| (row.key(), group));
         let all: Vec<(Key, Group)> = active(Group::InTrouble).chain(active(Group::InProgress)).collect();
         let on_stage = state.seats.update(&all, page_millis);
-        if copy.overall.clusters.iter().any(|cluster| cluster.connection.state == ConnectionState::Connecting) {
+        let mut clusters = listed_clusters(&copy.overall, &self.settings.query);
+        if clusters.any(|cluster| cluster.connection.state == ConnectionState::Connecting) {
             state.seats.forget_trouble();
         }
         let is_stable = on_stage.iter().all(Option::is_none);
@@ -134,7 +138,13 @@ impl WallScreen {
                 follow_row(followed, seat, seen);
             }
             seat.has_new_trouble.set_value(state.seats.has_new_trouble(number));
-            set_if_new(&seat.look, if key.is_some() { taken } else { SeatState::Free });
+            let look = if key.is_some() { taken } else { SeatState::Free };
+            set_if_new(&seat.look, look);
+            followed.0.set_pause(match look {
+                SeatState::Free => f64::INFINITY,
+                SeatState::OnStage => 0.0,
+                SeatState::Past => PAST_MILLIS,
+            });
             if let Some((row, _)) = seen {
                 set_if_new(&seat.revision, (row.summary.replaces, row.summary.revision));
             }

@@ -28,8 +28,9 @@ pub struct SeatedDeployment {
 /// The Deployments that are shown large; `None` where nobody sits.
 pub type Stage = [Option<SeatedDeployment>; SEATS];
 
-/// Returns the stage a moment later. `active` are in the order of the list: the worst first.
-pub fn next_stage(mut stage: Stage, active: &[(Key, Group)], now: f64) -> Stage {
+/// Returns the stage a moment later. `active` are in the order of the list: the worst first, and of those in trouble the newest. The
+/// trouble of `new` ones began since the last look.
+pub fn next_stage(mut stage: Stage, active: &[(Key, Group)], new: &[Key], now: f64) -> Stage {
     let group = |key: Key| active.iter().find(|(known, _)| *known == key).map(|(_, group)| *group);
     for seat in &mut stage {
         let Some(seated) = seat else { continue };
@@ -43,7 +44,8 @@ pub fn next_stage(mut stage: Stage, active: &[(Key, Group)], now: f64) -> Stage 
         if is_seated(&stage, *key) {
             continue;
         }
-        // A free seat; else that of one who is over for longest; else, for who is stuck, that of one who is not.
+        // A free seat; else that of one who is over for longest; else, for who is stuck, that of one who is not; else, for who is stuck
+        // since now, that of one who has been stuck for longest.
         let free = stage.iter().position(Option::is_none);
         let over = || {
             let since = |seat: &Option<SeatedDeployment>| seat.and_then(|seated| seated.over_since);
@@ -59,7 +61,12 @@ pub fn next_stage(mut stage: Stage, active: &[(Key, Group)], now: f64) -> Stage 
             };
             stage.iter().rposition(is_well).filter(|_| *wanted == Group::InTrouble)
         };
-        let Some(index) = free.or_else(over).or_else(well) else { continue };
+        let old = || {
+            let is_old = |key: Key| is_seated(&stage, key) && !new.contains(&key);
+            let (oldest, _) = active.iter().rfind(|(key, _)| is_old(*key)).filter(|_| new.contains(key))?;
+            stage.iter().position(|seat| seat.is_some_and(|seated| seated.key == *oldest))
+        };
+        let Some(index) = free.or_else(over).or_else(well).or_else(old) else { continue };
         if let Some(seat) = stage.get_mut(index) {
             *seat = Some(SeatedDeployment { key: *key, over_since: None });
         }
@@ -83,17 +90,18 @@ impl Seats {
     /// Updates the stage for a later moment; returns who sits where.
     pub fn update(&mut self, active: &[(Key, Group)], now: f64) -> [Option<Key>; SEATS] {
         let before = self.stage;
-        self.stage = next_stage(before, active, now);
-        let troubled = active.iter().filter(|(_, group)| *group == Group::InTrouble).map(|(key, _)| *key).collect();
-        let was_troubled = self.troubled.replace(troubled);
-        let is_new = |key: Key| {
-            let was = was_troubled.as_ref().is_none_or(|was| was.contains(&key));
-            !was && self.troubled.as_ref().is_some_and(|troubled| troubled.contains(&key))
+        let troubled: BTreeSet<Key> =
+            active.iter().filter(|(_, group)| *group == Group::InTrouble).map(|(key, _)| *key).collect();
+        let new: Vec<Key> = match &self.troubled {
+            Some(known) => troubled.difference(known).copied().collect(),
+            None => Vec::new(),
         };
+        self.troubled = Some(troubled);
+        self.stage = next_stage(before, active, &new, now);
         let key = |seat: Option<SeatedDeployment>| seat.map(|seated| seated.key);
         for ((flag, before), now) in self.has_new_trouble.iter_mut().zip(before).zip(self.stage) {
             if key(before) != key(now) {
-                *flag = key(now).is_some_and(is_new);
+                *flag = key(now).is_some_and(|key| new.contains(&key));
             }
         }
         self.stage.map(key)
@@ -136,23 +144,24 @@ mod tests {
 
     #[test]
     fn the_first_four_take_the_stage_and_keep_their_seats() {
-        let stage = next_stage(Stage::default(), &active(&[(1, STUCK), (2, MOVING), (3, MOVING)]), 0.0);
+        let stage = next_stage(Stage::default(), &active(&[(1, STUCK), (2, MOVING), (3, MOVING)]), &[], 0.0);
         assert_eq!(seats(&stage), [1, 2, 3, 0]);
-        let stage = next_stage(stage, &active(&[(9, MOVING), (8, MOVING), (3, MOVING), (2, MOVING), (1, MOVING)]), 1.0);
+        let stage =
+            next_stage(stage, &active(&[(9, MOVING), (8, MOVING), (3, MOVING), (2, MOVING), (1, MOVING)]), &[], 1.0);
         assert_eq!(seats(&stage), [1, 2, 3, 9]);
     }
 
     #[test]
     fn what_is_over_lingers_then_leaves() {
-        let stage = next_stage(Stage::default(), &active(&[(1, MOVING), (2, MOVING)]), 0.0);
-        let stage = next_stage(stage, &active(&[(2, MOVING)]), 1_000.0);
+        let stage = next_stage(Stage::default(), &active(&[(1, MOVING), (2, MOVING)]), &[], 0.0);
+        let stage = next_stage(stage, &active(&[(2, MOVING)]), &[], 1_000.0);
         assert_eq!(seats(&stage), [1, 2, 0, 0]);
-        let later = next_stage(stage, &active(&[(2, MOVING)]), 1_000.0 + LINGER_MILLIS);
+        let later = next_stage(stage, &active(&[(2, MOVING)]), &[], 1_000.0 + LINGER_MILLIS);
         assert_eq!(seats(&later), [1, 2, 0, 0]);
-        let later = next_stage(later, &active(&[(2, MOVING)]), 1_001.0 + LINGER_MILLIS);
+        let later = next_stage(later, &active(&[(2, MOVING)]), &[], 1_001.0 + LINGER_MILLIS);
         assert_eq!(seats(&later), [0, 2, 0, 0]);
         // It goes on again: it stays.
-        let again = next_stage(stage, &active(&[(2, MOVING), (1, STUCK)]), 5_000.0);
+        let again = next_stage(stage, &active(&[(2, MOVING), (1, STUCK)]), &[], 5_000.0);
         assert_eq!(again[0].map(|seated| seated.over_since), Some(None));
     }
 
@@ -179,7 +188,11 @@ mod tests {
         let four = [(1, STUCK), (3, STUCK), (2, MOVING), (4, MOVING)];
         assert_eq!(new_after(&four, 1_000.0), [false, false, true, false]);
         let six = [(1, STUCK), (3, STUCK), (2, STUCK), (4, STUCK), (5, STUCK), (6, MOVING)];
-        assert_eq!(new_after(&six, 2_000.0), [false, false, true, false], "two went wrong where they are, one waits");
+        assert_eq!(
+            new_after(&six, 2_000.0),
+            [false, false, true, false],
+            "two went wrong where they are, one took a seat"
+        );
         assert_eq!(new_after(&[(3, STUCK), (2, STUCK), (4, STUCK), (5, STUCK)], 3_000.0), [false, false, true, false]);
         let later = [(7, STUCK), (3, STUCK), (2, STUCK), (5, STUCK)];
         assert_eq!(new_after(&later, 4_000.0), [false, false, true, true], "4 is over, and 7 stuck");
@@ -199,19 +212,40 @@ mod tests {
     #[test]
     fn who_is_stuck_takes_the_seat_of_who_is_not() {
         let four = active(&[(1, MOVING), (2, STUCK), (3, MOVING), (4, MOVING)]);
-        let stage = next_stage(Stage::default(), &four, 0.0);
+        let stage = next_stage(Stage::default(), &four, &[], 0.0);
         let five = [active(&[(5, STUCK)]), four.clone()].concat();
-        assert_eq!(seats(&next_stage(stage, &five, 1.0)), [1, 2, 3, 5]);
+        assert_eq!(seats(&next_stage(stage, &five, &[], 1.0)), [1, 2, 3, 5]);
         let waits = [four, active(&[(6, MOVING)])].concat();
-        assert_eq!(seats(&next_stage(stage, &waits, 1.0)), [1, 2, 3, 4]);
+        assert_eq!(seats(&next_stage(stage, &waits, &[], 1.0)), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn who_is_stuck_since_now_takes_the_seat_of_who_is_stuck_for_longest() {
+        let four = [(1, STUCK), (2, STUCK), (3, STUCK), (4, STUCK)];
+        let mut stage = Seats::default();
+        let mut update = |all: &[(u128, Group)]| -> ([u128; SEATS], [bool; SEATS]) {
+            let seated = stage.update(&active(all), 0.0).map(|key| key.map_or(0, |(_, uid)| uid.bits()));
+            (seated, std::array::from_fn(|seat| stage.has_new_trouble(seat)))
+        };
+        assert_eq!(update(&four), ([1, 2, 3, 4], [false; SEATS]));
+        let five = [&[(5, STUCK)][..], &four].concat();
+        let is_fifth_new = [false, false, false, true];
+        assert_eq!(update(&five), ([1, 2, 3, 5], is_fifth_new), "it is seen, and heard");
+        assert_eq!(update(&five), ([1, 2, 3, 5], is_fifth_new), "the other one does not come back");
+        let moves = [&five[..], &[(6, MOVING)]].concat();
+        assert_eq!(update(&moves), ([1, 2, 3, 5], is_fifth_new));
+        // Of more than have seats, those that got stuck now do not take each other's.
+        let many = [&[(11, STUCK), (12, STUCK), (13, STUCK), (14, STUCK), (15, STUCK)][..], &five].concat();
+        assert_eq!(update(&many), ([13, 12, 11, 14], [true; SEATS]));
     }
 
     #[test]
     fn who_waits_takes_the_seat_of_who_is_over_but_not_at_once() {
-        let stage = next_stage(Stage::default(), &active(&[(1, MOVING), (2, MOVING), (3, MOVING), (4, MOVING)]), 0.0);
+        let stage =
+            next_stage(Stage::default(), &active(&[(1, MOVING), (2, MOVING), (3, MOVING), (4, MOVING)]), &[], 0.0);
         let later = active(&[(1, MOVING), (3, MOVING), (4, MOVING), (5, MOVING)]);
-        let stage = next_stage(stage, &later, 1_000.0);
+        let stage = next_stage(stage, &later, &[], 1_000.0);
         assert_eq!(seats(&stage), [1, 2, 3, 4]);
-        assert_eq!(seats(&next_stage(stage, &later, 8_000.0)), [1, 5, 3, 4]);
+        assert_eq!(seats(&next_stage(stage, &later, &[], 8_000.0)), [1, 5, 3, 4]);
     }
 }

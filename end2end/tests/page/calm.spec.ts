@@ -109,3 +109,24 @@ test("whatever is said, the picture stays where it is, at every size", async ({ 
     }
   }
 });
+
+test("a free seat of the wall rests while the picture on another one moves", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollout", "--speed", "2", "--loop"));
+  await openLive(page, `${server.address}/wall`);
+  await expect(page.locator("#t0-tile")).toBeVisible();
+  await expect(page.locator("#t3-tile")).toBeHidden();
+  const moves = await page.evaluate(
+    () =>
+      new Promise<{ used: number; free: number }>((done) => {
+        const moves = { used: 0, free: 0 };
+        const used = document.getElementById("t0-picture-box")!;
+        const observer = new MutationObserver((changes) => {
+          for (const { target } of changes) moves[target === used ? "used" : "free"]++;
+          if (moves.used >= 200) done(moves);
+        });
+        for (const seat of [used, document.getElementById("t3-picture-box")!]) observer.observe(seat, { attributes: true });
+      }),
+  );
+  // It is drawn once with each word of the server.
+  expect(moves.free).toBeLessThan(20);
+});

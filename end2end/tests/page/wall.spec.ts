@@ -2,6 +2,7 @@
 
 import { copyFileSync } from "node:fs";
 
+import type { WebSocketRoute } from "@playwright/test";
 import { expect, openLive, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { longName, longNames } from "../../fixtures/long.ts";
@@ -265,9 +266,8 @@ test("a wall whose program stopped reloads itself, as soon as its server respond
   const asked = page.waitForEvent("requestfailed", (request) => request.method() === "HEAD");
   await page.clock.runFor(30_000);
   await asked;
-  // Meanwhile its session has ended: the server sends it to the sign-in of another one.
-  await page.route(/wall$/, (route) =>
-    route.request().method() === "HEAD" ? route.fulfill({ status: 303, headers: { location: "https://sign-in.invalid/" } }) : route.fallback());
+  // Meanwhile its session has ended: a page that is asked for leads to the sign-in.
+  await page.route(/wall$/, (route) => (route.request().method() === "HEAD" ? route.fulfill({ status: 401 }) : route.fallback()));
   await serve(() => server.again());
   await expect
     .poll(async () => {
@@ -278,6 +278,104 @@ test("a wall whose program stopped reloads itself, as soon as its server respond
   await page.waitForSelector("html[data-live=true]");
   await expect(page.getByTestId("stopped")).toBeHidden();
   complaints.length = 0; // the browser notes each try that failed
+});
+
+test("a wall whose stream is refused asks why, and reloads itself only where somebody has to sign in", async ({ page, serve, complaints }) => {
+  await page.clock.install();
+  let [loads, asked, status, isRefused] = [0, 0, 200, false];
+  page.on("load", () => loads++);
+  const streams: WebSocketRoute[] = [];
+  await page.routeWebSocket(/api[/]v1[/]stream/, (stream) => {
+    if (isRefused) return void stream.close();
+    stream.connectToServer();
+    streams.push(stream);
+  });
+  await page.route(/wall$/, (route) => {
+    if (route.request().method() !== "HEAD") return route.fallback();
+    asked++;
+    isRefused = status === 200; // the sign-in helps
+    return route.fulfill({ status, headers: { location: "https://sign-in.invalid/" } });
+  });
+  const server = await serve(() => held("14", "quota"));
+  await openLive(page, `${server.address}/wall`);
+  await page.clock.runFor(60_000);
+  expect([loads, asked], "it is connected").toEqual([1, 0]);
+  for (const [reason, before] of [[401, 1], [403, 2], [303, 3]] as const) {
+    [status, isRefused] = [200, true];
+    await Promise.all(streams.splice(0).map((stream) => stream.close()));
+    const known = asked;
+    await expect
+      .poll(async () => {
+        await page.clock.runFor(30_000);
+        return asked - known;
+      })
+      .toBeGreaterThan(1);
+    expect(loads, "its proxy lets it in").toBe(before);
+    status = reason;
+    await expect
+      .poll(async () => {
+        await page.clock.runFor(30_000).catch(() => undefined); // while it reloads there is no page
+        return loads;
+      })
+      .toBe(before + 1);
+    await page.waitForSelector("html[data-live=true]");
+  }
+  complaints.length = 0; // the browser notes each try that failed
+});
+
+test("a wall that its proxy names to pages and not to streams reloads itself once, until it is connected again", async ({ page, serve }) => {
+  let [loads, isNamed] = [0, false];
+  page.on("load", () => loads++);
+  const streams: WebSocketRoute[] = [];
+  await page.routeWebSocket(/api[/]v1[/]stream/, (stream) => {
+    if (!isNamed) return void stream.close({ code: 4401, reason: "sign in" });
+    stream.connectToServer();
+    streams.push(stream);
+  });
+  const server = await serve(() => held("14", "quota"));
+  await page.goto(`${server.address}/wall`);
+  await expect.poll(() => loads).toBe(2);
+  await expect(page.getByTestId("stale")).toContainText("Rollcast unreachable");
+  expect(loads).toBe(2);
+  isNamed = true;
+  await expect.poll(() => page.evaluate(() => sessionStorage.getItem("rollcast-reloaded-for")), { timeout: 20_000 }).toBeNull();
+  await expect(page.getByTestId("stale")).toBeHidden();
+  isNamed = false;
+  await Promise.all(streams.splice(0).map((stream) => stream.close({ code: 4401, reason: "sign in" })));
+  await expect.poll(() => loads).toBe(3);
+});
+
+test("a wall that has to reload itself while its server does not respond does so once it does", async ({ page, serve, complaints }) => {
+  await page.clock.install();
+  let [loads, asked, isBusy] = [0, 0, true];
+  page.on("load", () => loads++);
+  const streams: WebSocketRoute[] = [];
+  await page.routeWebSocket(/api[/]v1[/]stream/, (stream) => {
+    stream.connectToServer();
+    streams.push(stream);
+  });
+  await page.route(/wall$/, (route) => {
+    if (route.request().method() !== "HEAD" || !isBusy) return route.fallback();
+    return route.fulfill({ status: [502, 429][asked++ % 2]! });
+  });
+  const server = await serve(() => held("14", "quota"));
+  await openLive(page, `${server.address}/wall`);
+  await Promise.all(streams.splice(0).map((stream) => stream.close({ code: 4401, reason: "sign in" })));
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(5_000);
+      return asked;
+    })
+    .toBeGreaterThan(2);
+  expect(loads).toBe(1);
+  isBusy = false;
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(5_000).catch(() => undefined); // while it reloads there is no page
+      return loads;
+    })
+    .toBe(2);
+  complaints.length = 0; // the browser notes each status of an error
 });
 
 test("the header comes to a pointer that moves, and not to one that rests there since before", async ({ page, serve }) => {

@@ -9,6 +9,7 @@ use crate::components::rollout::score::Score;
 use crate::debounce::debounce;
 use crate::images::{ImageText, with_short_images};
 use crate::list::row::revisions;
+use crate::rollout::board::Board;
 use crate::rollout::picture::{FrameStyles, Picture};
 use crate::scoped::ScopedFor;
 use crate::score::frame::Frame;
@@ -59,32 +60,55 @@ pub fn Tile(wall: WallBoard, seat: Seat) -> impl IntoView {
             </p>
             <p class="says" title=sentence data-testid="tile-cause">{sentence}</p>
             <div class="room" inert=true><Score board picture moving/></div>
-            <Lines picture/>
+            <Lines board picture/>
         </section>
     }
 }
 
 /// The last lines of a tile's story, the newest first, shown where there is room.
 #[component]
-fn Lines(picture: Picture) -> impl IntoView {
+fn Lines(board: Board, picture: Picture) -> impl IntoView {
     let story = picture.story;
     view! {
         <ol class="lately">
             <ScopedFor each=move || story.order().into_iter().rev().take(MOST_LINES) key=|key| *key let:key>
-                {story.row_signal(key).map(|line| view! { <TileLine line/> })}
+                {story.row_signal(key).map(|line| view! { <TileLine board line/> })}
             </ScopedFor>
         </ol>
     }
 }
 
-/// One line of the story.
+/// One line of the story. Trouble may be days old.
 #[component]
-fn TileLine(line: ReadSignal<Line>) -> impl IntoView {
+fn TileLine(board: Board, line: ReadSignal<Line>) -> impl IntoView {
     let zone = Zone::of_page();
     let text = move || zone.replace_times(&line.read().text, line.read().at_millis);
     view! {
         <li class=move || line.read().kind.name() title=text>
-            <span class="muted">{move || zone.clock(line.read().at_millis)}</span>" "{text}
+            <span class="muted">{move || board.moment(line.read().at_millis)}</span>" "{text}
         </li>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::Workload;
+    use timeline::story::LineKind;
+
+    use super::*;
+    use crate::list::test_data;
+
+    #[test]
+    fn a_line_of_the_story_has_its_date_where_that_is_another_day() {
+        let (_owner, _) = test_data::zone();
+        let board = Board::for_workload(Workload::default(), None);
+        let line = Line { at_millis: 5_000, kind: LineKind::Bad, text: "Quota exceeded.".to_owned() };
+        let line = RwSignal::new(line).read_only();
+        let told = |present_millis| {
+            board.compare_with(present_millis, false);
+            view! { <TileLine board line/> }.to_html()
+        };
+        let [soon, later] = [60_000, 2 * 86_400_000].map(told);
+        assert!(soon.contains(">00:00:05<") && later.contains(">1970-01-01 00:00:05<"), "{soon} {later}");
     }
 }

@@ -151,7 +151,9 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
     };
     let (viewer, is_link_over) = match authenticated {
         Ok(authenticated) => authenticated,
-        Err(AuthError::SignInRequired) if is_of_page(&request) => return (Arc::default(), next.run(request).await),
+        Err(AuthError::SignInRequired | AuthError::NotFromProxy) if is_of_page(&request) => {
+            return (Arc::default(), next.run(request).await);
+        }
         Err(error) => {
             if error == AuthError::TooManyAttempts {
                 rollcast.limits.count_hit(Limit::SignIns);

@@ -4,7 +4,7 @@ use app::payload::{ListPayload, Payload};
 use app::wall::settings::Settings;
 use app::zone;
 use axum::extract::Request;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use timeline::address::{Address, InvalidParameter, Route, at};
 use timeline::list::{By, Column, Group, Query, SentRows, Window};
@@ -71,7 +71,10 @@ async fn lines(view: &ClientView, query: Query, window: Window) -> (ListPayload,
 
 async fn wall(view: &ClientView, address: &Address, request: Request) -> Response {
     if let Some(unknown) = address.parameters.get("cluster").filter(|cluster| !view.has_cluster(cluster)) {
-        return refuse_not_found(view, no_cluster(view, unknown), request).await;
+        let mut refused = refuse_not_found(view, no_cluster(view, unknown), request).await;
+        // Nobody reloads a wall that reloaded itself while its cluster was not there.
+        refused.headers_mut().entry(header::REFRESH).or_insert(HeaderValue::from_static("30"));
+        return refused;
     }
     let checked = || {
         let within = |from: u32, to: u32| move |text: &str| text.parse().ok().filter(|it| (from..=to).contains(it));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use app::payload::Preview;
+use app::payload::{DeploymentPayload, Preview};
 use axum::Extension;
 use axum::extract::{Form as FormBody, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
@@ -94,9 +94,17 @@ async fn view_of(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &LinkScope) ->
 async fn preview(share: &Share, view: &ClientView, address: &Address) -> Preview {
     let verdict = async {
         let workload = share.scope.workload()?;
-        let snapshot = view.hub(&workload).await?.page(&workload).await.ok()?;
-        let view = snapshot.said.view?;
-        Some(format!("{} {}", view.verdict.sentence, view.explanation()))
+        let hub = view.hub(&workload).await?;
+        let snapshot = hub.page(&workload).await.ok()?;
+        if snapshot.said.view.is_none() {
+            return None;
+        }
+        let connection = view.connection(&hub);
+        let page = DeploymentPayload { workload, connection, snapshot, ..DeploymentPayload::default() };
+        Some(match share.scope {
+            LinkScope::Moment { .. } => page.description(true),
+            _ => page.preview().description,
+        })
     };
     let verdict = verdict.await;
     Preview {

@@ -15,12 +15,17 @@ use super::respond::{AuditEntry, UNCHECKED, render_bare, turn_away};
 use super::share_entry;
 use crate::access::cookie::{SealPurpose, SessionKeys};
 use crate::access::oidc::OidcError;
+use crate::access::share::Shares;
 use crate::access::{Auth, AuthError, Viewer};
+use crate::telemetry::clock;
 use crate::web::limits::Limit;
 use crate::web::state::Rollcast;
 
 const UNCHECKED_TOKEN: &str = "Cannot check this token right now. Try again in a moment. If this lasts, see Rollcast's log: its account may lack create on tokenreviews.authentication.k8s.io.";
 const COOKIE_DROPPED: &str = "This browser did not keep the cookie of your session. Browsers keep it over HTTPS. At localhost and 127.0.0.1, Chrome and Firefox keep it without HTTPS too.";
+const NOT_FROM_PROXY: &str =
+    "This request did not come through the proxy that signs people in, or the proxy sent no valid user name.";
+const LINK_IS_OVER: &str = "This link does not work: it has expired or was revoked.";
 const TOO_MANY: &str = "Too many invalid tokens from your address. Try again in a moment.";
 
 /// The parameter with which a sign-in leads to its page, to see whether the browser sends the cookie of the session.
@@ -203,7 +208,18 @@ pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Reque
     let auth = &rollcast.site.auth;
     let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_page = request.method() == Method::GET && accepts.contains("text/html");
+    let is_over = |shares: &Arc<Shares>| shares.is_over(request.headers(), clock::now_millis());
+    let is_link_over = rollcast.site.shares.as_ref().is_some_and(is_over);
     match error {
+        AuthError::SignInRequired | AuthError::NotFromProxy if is_link_over => {
+            let refused = unauthorized(rollcast, LINK_IS_OVER, is_page, request).await;
+            if !is_page {
+                return refused;
+            }
+            // Its page says so once: the next one is that of somebody without a link.
+            let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))]);
+            (gone, refused).into_response()
+        }
         AuthError::SignInRequired if is_page => {
             let to = request.uri().path_and_query().map(|path| path.as_str()).unwrap_or("/");
             Redirect::to(&sign_in_address(Route::SignIn, &local(&at(to)))).into_response()
@@ -218,16 +234,7 @@ pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Reque
             };
             (StatusCode::UNAUTHORIZED, how, why).into_response()
         }
-        AuthError::NotFromProxy => {
-            let why = "This request did not come through the proxy that signs people in, or the proxy sent no valid user name.";
-            if !is_page {
-                return (StatusCode::UNAUTHORIZED, format!("{why}\n")).into_response();
-            }
-            // The address is not what is wrong: the page does not repeat it.
-            let shell =
-                move |build| app::shell::refusal("Unauthorized", String::new(), why.to_owned(), Vec::new(), build);
-            render_bare(rollcast, StatusCode::UNAUTHORIZED, request, shell).await
-        }
+        AuthError::NotFromProxy => unauthorized(rollcast, NOT_FROM_PROXY, is_page, request).await,
         AuthError::TooManyAttempts => (StatusCode::TOO_MANY_REQUESTS, format!("{TOO_MANY}\n")).into_response(),
         AuthError::LinkUnavailable => turn_away(&format!("{}\n", UNCHECKED)),
         AuthError::Unavailable => turn_away(match auth {
@@ -235,6 +242,16 @@ pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Reque
             _ => "Cannot check your sign-in right now: no cluster responds. Trying again.\n",
         }),
     }
+}
+
+/// Says why a request is refused: on a page to people, in a line to programs.
+async fn unauthorized(rollcast: &Rollcast, why: &'static str, is_page: bool, request: Request) -> Response {
+    if !is_page {
+        return (StatusCode::UNAUTHORIZED, format!("{why}\n")).into_response();
+    }
+    // The address is not what is wrong: the page does not repeat it.
+    let shell = move |build| app::shell::refusal("Unauthorized", String::new(), why.to_owned(), Vec::new(), build);
+    render_bare(rollcast, StatusCode::UNAUTHORIZED, request, shell).await
 }
 
 /// Returns the page on which people go to the provider.

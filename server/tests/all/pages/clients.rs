@@ -30,6 +30,7 @@ use timeline::address::Route;
 use timeline::list::{Query, Window};
 use timeline::wire::{self, Scope, ServerFrame, ViewerFrame};
 use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
 use tower::ServiceExt;
 
 use crate::common::until::until;
@@ -105,6 +106,24 @@ async fn browsers_past_the_proxy_read_a_page_and_programs_a_line() {
     assert!(text.contains("<title>Unauthorized — Rollcast</title>") && text.contains(why), "{text}");
     // It says nothing of the place.
     assert!(!text.contains("rollover"), "{text}");
+}
+
+#[tokio::test]
+async fn pages_past_the_proxy_read_in_their_stream_that_they_have_to_sign_in() {
+    let served = router(behind(proxy(), None).await).into_make_service_with_connect_info::<SocketAddr>();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, served).await.unwrap() });
+    let request = || format!("ws://{address}/api/v1/stream").into_client_request().unwrap();
+    let mut of_page = request();
+    of_page.headers_mut().insert("origin", format!("http://{address}").parse().unwrap());
+    let (mut socket, _) = tokio_tungstenite::connect_async(of_page).await.unwrap();
+    let Some(Ok(tungstenite::Message::Close(Some(closed)))) = socket.next().await else { panic!("it stays open") };
+    assert_eq!(u16::from(closed.code), wire::SIGN_IN_REQUIRED);
+    // A program can read the status of the response.
+    let refused = tokio_tungstenite::connect_async(request()).await.err();
+    let Some(tungstenite::Error::Http(response)) = refused else { panic!("it is open, or closed otherwise") };
+    assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]

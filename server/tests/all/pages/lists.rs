@@ -1,8 +1,12 @@
 //! Lists: what a question finds, and what viewers of a list hear.
 
+use axum::body::Body;
+use axum::http::{Request, header};
 use proptest::prelude::*;
+use server::web::http::router;
 use server::web::listing::{ListResult, choose};
 use timeline::list::{By, Common, Group, ListCopy, Query, SentRows, Window};
+use tower::ServiceExt;
 
 use crate::pages::site::{everything, fetch, site};
 
@@ -75,6 +79,17 @@ async fn what_makes_no_sense_is_said() {
         let answer = fetch(&rollcast, path).await;
         assert_eq!(answer.status.as_u16(), status, "{path}");
         assert!(answer.text.contains(says), "{path}: {says}");
+    }
+}
+
+#[tokio::test]
+async fn a_wall_of_a_cluster_that_is_not_there_is_asked_for_again() {
+    let (rollcast, _) = site().await;
+    for (path, refresh) in [("/wall?cluster=nowhere", Some("30")), ("/?cluster=nowhere", None), ("/wall", None)] {
+        let request = Request::get(path).header(header::HOST, "localhost").body(Body::empty()).unwrap();
+        let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+        let told = response.headers().get(header::REFRESH).map(|seconds| seconds.to_str().unwrap());
+        assert_eq!(told, refresh, "{path}");
     }
 }
 

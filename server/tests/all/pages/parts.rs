@@ -436,6 +436,31 @@ async fn a_preview_of_a_cluster_that_does_not_respond_ends_with_its_last_respons
     assert!(drawn.contains(">No data<") && drawn.contains(">Last seen: "), "{drawn}");
 }
 
+#[tokio::test]
+async fn previews_of_links_tell_the_past_as_the_past() {
+    let (hub, events) = watched_cluster("prod", &rules(&PROD)).await;
+    let shares = Shares::open(SessionKeys::generate(), None).ok();
+    let rollcast = site_of(vec![hub.clone()], Site { auth: proxy(), shares, ..Site::default() });
+    let (_, known) = rollouts(&rollcast).await;
+    let at = known[1].1 + 1_000;
+    let maker = signed_in("fully");
+    let (_, present) = maker.make_previewed(&rollcast, WEB, "yes").await;
+    let (_, moment) = maker.make_previewed(&rollcast, &format!("{WEB}?at={at}"), "yes").await;
+    let now = hub.page(&web()).await.unwrap().said.view.unwrap().verdict.sentence;
+    let then = hub.moment(&web(), at).await.unwrap().said.unwrap().view.unwrap().verdict.sentence;
+    let is_told = async |address: &str, words: String| {
+        let page = Somebody::default().get(&rollcast, address).await.text;
+        assert!(page.contains(&format!("content=\"{words}")), "{words}: {page}");
+    };
+    is_told(&present, now.clone()).await;
+    is_told(&moment, format!("{} At that moment: ", timeline::say::past(&then))).await;
+    let silent = Some((hub.now_millis() - 60_000, "silent".to_owned()));
+    events.send(SourceEvent::Answers { silent }).await.unwrap();
+    hub.connection().wait_for(|connection| connection.state.is_stale()).await.unwrap();
+    is_told(&present, format!("Last seen: {now}")).await;
+    is_told(&moment, timeline::say::past(&then)).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_a_link_opens_no_more_is_asked_for_once_for_all_tabs_and_no_other_link_waits_for_it() {
     let rules = rules(&PROD);

@@ -222,7 +222,12 @@ async fn a_link_dies_with_its_makers_right_and_when_it_is_revoked() {
     assert!(maker.get(&rollcast, "/shares").await.text.contains(&id));
     let gone = maker.send(&rollcast, Method::POST, "/shares/revoke", &[("id", &id)]).await;
     assert_eq!(gone.status, StatusCode::SEE_OTHER);
-    assert_eq!(visitor.get(&rollcast, WEB).await.status, StatusCode::UNAUTHORIZED);
+    let asked = visitor.send(&rollcast, Method::HEAD, WEB, &[]).await;
+    assert_eq!((asked.status, asked.cookie), (StatusCode::UNAUTHORIZED, None), "nobody reads its answer");
+    let told = visitor.get(&rollcast, WEB).await;
+    assert_eq!((told.status, told.cookie.as_deref()), (StatusCode::UNAUTHORIZED, Some("__Host-rollcast-link=")));
+    assert!(told.text.contains("This link does not work: it has expired or was revoked."), "{}", told.text);
+    assert!(!told.text.contains("through the proxy") && !told.text.contains("rollover"), "{}", told.text);
     assert!(by_link(&rollcast, &secret).await.is_none());
     let (id, _) = maker.make(&rollcast, WEB).await;
     let gone = signed_in("fully").send(&rollcast, Method::POST, Route::ApiRevokeShare.pattern(), &[("id", &id)]).await;
