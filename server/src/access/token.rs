@@ -114,9 +114,8 @@ impl TokenAuth {
         if let Some(token) = bearer_token(headers) {
             return self.authenticate(token, client).await;
         }
-        let session = self
-            .session(headers)
-            .filter(|session| !self.revoked.contains(&session.user, session.began, &session.id));
+        let session =
+            self.session(headers).filter(|session| !self.revoked.contains(&session.user, session.began, &session.id));
         match session {
             // A cluster accepted it when the session began: it is not invented.
             Some(session) => self.review(&session.token, TokenSender::Known, client).await,
