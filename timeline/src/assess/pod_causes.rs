@@ -161,7 +161,6 @@ impl<'m> Assessment<'m> {
         if let Some(flapping) = self.flapping(pod) {
             return Some(flapping);
         }
-        let since = pod.since_millis();
         match pod.state() {
             PodState::Scheduling => self.scheduling(pod, comes).map(|kind| {
                 let is_unsaid = matches!(kind, CauseKind::NoScheduler { nominated: None });

@@ -96,9 +96,7 @@ async fn preview(share: &Share, view: &ClientView, address: &Address) -> Preview
         let workload = share.scope.workload()?;
         let hub = view.hub(&workload).await?;
         let snapshot = hub.page(&workload).await.ok()?;
-        if snapshot.said.view.is_none() {
-            return None;
-        }
+        snapshot.said.view.as_ref()?;
         let connection = view.connection(&hub);
         let page = DeploymentPayload { workload, connection, snapshot, ..DeploymentPayload::default() };
         Some(match share.scope {
