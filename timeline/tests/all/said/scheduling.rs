@@ -92,6 +92,36 @@ fn a_node_is_not_ready_since_the_first_report_of_its_pods() {
     assert!(first(&again).starts_with("Node node-1 has not been ready for 12 s: 2 pods on it do not count."));
 }
 
+/// The watch of pods is late while all pods of a node change at once.
+#[test]
+fn a_node_is_named_if_its_pods_arrive_after_its_reports() {
+    let lost_after = |millis: i64| {
+        let mut web = Web::live(2);
+        web.wait_until(60_000);
+        (100..102).for_each(|pod| web.event(pod, "NodeNotReady", "Node is not ready"));
+        web.wait(millis);
+        (100..102).for_each(|pod| web.pod(pod, unready));
+        web.report();
+        web.wait(11_000);
+        first(&web)
+    };
+    for millis in [2_274, 15_000] {
+        let said = lost_after(millis);
+        assert!(said.starts_with("Node node-1 has not been ready for 11 s: 2 pods on it do not count."), "{said}");
+    }
+    let other = "2 pods are running but not ready any more for 11 s.";
+    assert!(lost_after(15_001).starts_with(other), "{}", lost_after(15_001));
+    // It was ready since the report.
+    let mut again = Web::live(1);
+    again.wait_until(60_000).pod(100, unready);
+    again.event(100, "NodeNotReady", "Node is not ready");
+    again.wait_until(66_000).pod(100, ready);
+    again.wait_until(70_000).pod(100, unready);
+    again.report();
+    again.now = 81_000;
+    assert!(first(&again).starts_with("1 pod is running but not ready any more for 11 s."), "{}", first(&again));
+}
+
 /// Kubernetes sends the Event only about pods that were ready: those of the revision that is replaced.
 #[test]
 fn a_node_that_is_not_ready_during_a_rollout_is_named_and_not_the_new_revision() {
