@@ -20,7 +20,7 @@ impl<'m> Assessment<'m> {
         }
         let mut reports: BTreeMap<&'m str, Vec<Millis>> = BTreeMap::new();
         let pods = self.model.owned_sets(self.deployment.uid).flat_map(|set| self.noteworthy_pods(set));
-        for pod in pods.filter(|pod| is_unready(pod)) {
+        for pod in pods.filter(|pod| may_be_reported(pod)) {
             let since = messages::node_silent_since(self.deployment, pod);
             if let Some((node, since)) = pod.now.node.as_deref().zip(since) {
                 reports.entry(node).or_default().push(since);
@@ -30,7 +30,7 @@ impl<'m> Assessment<'m> {
         // Reports before this time say nothing of now.
         let back_millis = |pod: &Pod| {
             let told = || messages::node_silent_since(self.deployment, pod);
-            let is_kubelets = is_unready(pod) && unready_condition(pod).is_some();
+            let is_kubelets = may_be_reported(pod) && unready_condition(pod).is_some();
             let after = is_kubelets.then(told).flatten().map(|told| told + 1);
             after.max(became_ready_millis(pod)).max(messages::kubelet_spoke_millis(self.deployment, pod))
         };
@@ -57,6 +57,12 @@ impl<'m> Assessment<'m> {
         let stranded = old.flat_map(|set| self.noteworthy_pods(set)).filter(may_be_stranded).filter(is_stranded);
         order::sort_by(stranded.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
+}
+
+/// Returns whether a report about the pod may tell that its node is not ready now. A pod that terminates is reported too: it stays ready
+/// until its kubelet stops it.
+fn may_be_reported(pod: &Pod) -> bool {
+    is_unready(pod) || (pod.state() == PodState::Terminating && pod.now.terminal_millis.is_none())
 }
 
 /// Returns when the pod became ready last.

@@ -122,6 +122,29 @@ fn a_node_is_named_if_its_pods_arrive_after_its_reports() {
     assert!(first(&again).starts_with("1 pod is running but not ready any more for 11 s."), "{}", first(&again));
 }
 
+/// They are deleted while their kubelet does not answer and nobody knows that yet: the new pods wait for the same kubelet.
+#[test]
+fn a_node_is_named_by_reports_of_pods_that_terminate_on_it() {
+    let mut web = Web::live(2);
+    web.wait_until(60_000);
+    for pod in [100, 101] {
+        web.kill_pod(pod);
+        web.add_pod(pod + 100, 2, |pod| {
+            (pod.phase, pod.ready) = (Phase::Pending, None);
+            pod.containers[0].state = Some(waiting("ContainerCreating", ""));
+        });
+    }
+    web.report();
+    web.wait_until(83_000);
+    (100..102).for_each(|pod| web.event(pod, "NodeNotReady", "Node is not ready"));
+    web.now = 120_000;
+    let said = "Node node-1 has not been ready for 37 s: 2 pods on it do not count.";
+    assert!(first(&web).starts_with(said), "{}", first(&web));
+    // Its kubelet is back.
+    web.event(200, "Pulled", "Container image \"web:v1\" already present on machine");
+    assert!(first(&web).starts_with("2 pods have been starting for 1 min 0 s; "), "{}", first(&web));
+}
+
 /// Kubernetes sends the Event only about pods that were ready: those of the revision that is replaced.
 #[test]
 fn a_node_that_is_not_ready_during_a_rollout_is_named_and_not_the_new_revision() {
