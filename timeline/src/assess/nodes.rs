@@ -43,6 +43,14 @@ impl<'m> Assessment<'m> {
         reports.into_iter().filter_map(silence).collect()
     }
 
+    /// Returns whether a pod of the current revision was last seen in a crash loop on a node: the loop does not end because the node is not
+    /// ready.
+    pub(super) fn has_crash_loop_on(&self, node: &str) -> bool {
+        let is_there = |pod: &&Pod| pod.now.node.as_deref() == Some(node) && is_unready(pod);
+        let is_looping = |set| self.noteworthy_pods(set).filter(is_there).any(|pod| self.is_in_crash_loop(pod));
+        self.current.is_some_and(is_looping)
+    }
+
     /// Pods of older revisions that do not count because of a node: theirs is silent, or none fits them.
     pub(super) fn stranded_pods(&self) -> Vec<&'m Pod> {
         let current = self.current.map(|set| set.uid);

@@ -1,7 +1,7 @@
 //! What schedulers, autoscalers and nodes say reaches the sentence, and says no more than it means.
 
 use super::evidence::{command, first, matter, replacing};
-use crate::made::{SECOND, Web, condition, ready, unready, waiting, warning};
+use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting, warning};
 use timeline::fact::{ConditionStatus, EventFact, Phase, PodCondition, PodFact};
 use timeline::view::Tone;
 
@@ -143,6 +143,24 @@ fn a_node_is_named_by_reports_of_pods_that_terminate_on_it() {
     // Its kubelet is back.
     web.event(200, "Pulled", "Container image \"web:v1\" already present on machine");
     assert!(first(&web).starts_with("2 pods have been starting for 1 min 0 s; "), "{}", first(&web));
+}
+
+#[test]
+fn a_node_that_is_not_ready_does_not_end_the_crash_loop_of_a_pod_on_it() {
+    let verdict = |change: fn(&mut PodFact)| {
+        let mut web = Web::live(3);
+        web.wait_until(60_000).pod(100, change);
+        web.wait_until(70_000).pod(101, unready);
+        web.event(101, "NodeNotReady", "Node is not ready");
+        web.report();
+        web.now = 71_000;
+        assert!(first(&web).starts_with("Node node-1 has not been ready for 1.0 s: 2 pods on it"), "{}", first(&web));
+        web.verdict()
+    };
+    let crash_loop = verdict(|pod| crashing(2)(pod));
+    assert_eq!(crash_loop, "[Degraded] Revision 1 has 1 of 3 available: node node-1 is not ready.");
+    let other = verdict(unready);
+    assert!(other.starts_with("[Recovering] "), "{other}");
 }
 
 /// Kubernetes sends the Event only about pods that were ready: those of the revision that is replaced.
