@@ -270,8 +270,12 @@ fn has_ended_by_itself(deployment: &Deployment, restarted: &[Restarted<'_>]) -> 
 /// Finds the nodes of pods of which an Event says that their node is not ready.
 fn silent_nodes<'m>(deployment: &Deployment, pods: &[&'m Pod], began_millis: Millis) -> Vec<(&'m str, u32)> {
     let is_told = |pod: &&'m Pod| {
+        let ready = pod.spans().filter(|(state, ..)| state.is_ready());
+        let lost_millis = ready.filter_map(|(_, _, to)| to).find(|lost| *lost >= began_millis);
+        let since = messages::earliest_silence_millis(pod, lost_millis.unwrap_or(began_millis));
+        let since = since.min(began_millis - messages::EARLY_MILLIS);
         let event = messages::last_event(deployment, &pod.name, "NodeNotReady");
-        event.is_some_and(|event| event.at_millis >= began_millis - messages::EARLY_MILLIS)
+        event.is_some_and(|event| event.at_millis >= since)
     };
     let mut nodes: Vec<(&'m str, u32)> = Vec::new();
     for node in pods.iter().copied().filter(is_told).filter_map(|pod| pod.now.node.as_deref()) {
@@ -292,7 +296,7 @@ fn is_of_silent_node(deployment: &Deployment, pods: &[&Pod], loss: &Entry) -> bo
         let unready = pod.states.iter().rposition(|(state, _)| state.is_ready()).map_or(0, |ready| ready + 1);
         let since = pod.states.get(unready).map_or(left, |(_, at)| *at);
         let is_it = pod.now.node.as_ref() == Some(node) && (loss.at_millis..=*last_millis).contains(&left);
-        let times = since - messages::EARLY_MILLIS..=left;
+        let times = messages::earliest_silence_millis(pod, since)..=left;
         is_it && since < left && messages::last_silence(deployment, pod, times).is_some()
     };
     pods.iter().any(left_silent)

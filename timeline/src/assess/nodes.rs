@@ -20,7 +20,7 @@ impl<'m> Assessment<'m> {
         }
         let mut reports: BTreeMap<&'m str, Vec<Millis>> = BTreeMap::new();
         let pods = self.model.owned_sets(self.deployment.uid).flat_map(|set| self.noteworthy_pods(set));
-        for pod in pods.filter(|pod| is_unready(pod)) {
+        for pod in pods.filter(|pod| may_be_reported(pod)) {
             let since = messages::node_silent_since(self.deployment, pod);
             if let Some((node, since)) = pod.now.node.as_deref().zip(since) {
                 reports.entry(node).or_default().push(since);
@@ -30,7 +30,7 @@ impl<'m> Assessment<'m> {
         // Reports before this time say nothing of now.
         let back_millis = |pod: &Pod| {
             let told = || messages::node_silent_since(self.deployment, pod);
-            let is_kubelets = is_unready(pod) && unready_condition(pod).is_some();
+            let is_kubelets = may_be_reported(pod) && unready_condition(pod).is_some();
             let after = is_kubelets.then(told).flatten().map(|told| told + 1);
             after.max(became_ready_millis(pod)).max(messages::kubelet_spoke_millis(self.deployment, pod))
         };
@@ -41,6 +41,14 @@ impl<'m> Assessment<'m> {
             Some((node, (late().min()?, late().max()?)))
         };
         reports.into_iter().filter_map(silence).collect()
+    }
+
+    /// Returns whether a pod of the current revision was last seen in a crash loop on a node: the loop does not end because the node is not
+    /// ready.
+    pub(super) fn has_crash_loop_on(&self, node: &str) -> bool {
+        let is_there = |pod: &&Pod| pod.now.node.as_deref() == Some(node) && is_unready(pod);
+        let is_looping = |set| self.noteworthy_pods(set).filter(is_there).any(|pod| self.is_in_crash_loop(pod));
+        self.current.is_some_and(is_looping)
     }
 
     /// Pods of older revisions that do not count because of a node: theirs is silent, or none fits them.
@@ -57,6 +65,12 @@ impl<'m> Assessment<'m> {
         let stranded = old.flat_map(|set| self.noteworthy_pods(set)).filter(may_be_stranded).filter(is_stranded);
         order::sort_by(stranded.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
+}
+
+/// Returns whether a report about the pod may tell that its node is not ready now. A pod that terminates is reported too: it stays ready
+/// until its kubelet stops it.
+fn may_be_reported(pod: &Pod) -> bool {
+    is_unready(pod) || (pod.state() == PodState::Terminating && pod.now.terminal_millis.is_none())
 }
 
 /// Returns when the pod became ready last.

@@ -131,7 +131,7 @@ impl<'m> Assessment<'m> {
         let has_failed = pod.state() == PodState::Failing && !pod.was_ready();
         let node = pod.now.node.as_deref().filter(|_| is_unready(pod) && !has_failed);
         let since = node.and_then(|node| Some((node, *self.silent_nodes.get(node)?)));
-        let is_of_it = |last: Millis| pod.since_millis() - messages::EARLY_MILLIS <= last;
+        let is_of_it = |last: Millis| messages::earliest_silence_millis(pod, pod.since_millis()) <= last;
         if let Some((node, (first, _))) = since.filter(|(_, (_, last))| is_of_it(*last)) {
             return Some((CauseKind::NodeSilent { node: node.to_owned() }, of_pod(pod, first)));
         }

@@ -105,6 +105,7 @@ impl Assessment<'_> {
             // New pods that flap do not keep a rollout from going on.
             CauseKind::Flapping { is_recent: true, .. } if !self.is_rolling_out() => Severity::Bad,
             CauseKind::Flapping { .. } => Severity::Normal,
+            CauseKind::NodeSilent { node } if self.has_crash_loop_on(node) => Severity::Bad,
             CauseKind::NotReady { was_ready: true, .. } | CauseKind::NodeSilent { .. } => {
                 bad_after(LOST_MILLIS, Severity::Normal)
             }

@@ -106,6 +106,10 @@ pub fn last_step(message: &str) -> &str {
 /// Events may seem to come this much before what they are about: their times are whole seconds.
 pub const EARLY_MILLIS: Millis = 2_000;
 
+/// A pod that is no longer ready may arrive this long after the Event about its node: the node controller changes all pods of a node at
+/// once, and the watch of pods is late then.
+const LATE_POD_MILLIS: Millis = 15_000;
+
 /// Exit codes of a container that the kubelet stopped: SIGKILL and SIGTERM.
 const STOPPED: [i32; 2] = [137, 143];
 
@@ -246,8 +250,17 @@ pub fn kubelet_spoke_millis(deployment: &Deployment, pod: &Pod) -> Option<Millis
 pub fn node_silent_since(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
     let changed_millis = pod.since_millis();
     let silent_millis = last_silence(deployment, pod, Millis::MIN..=Millis::MAX)?;
-    let is_late = silent_millis >= changed_millis.saturating_sub(EARLY_MILLIS);
+    let is_late = silent_millis >= earliest_silence_millis(pod, changed_millis);
     is_late.then(|| silent_millis.max(changed_millis))
+}
+
+/// Returns the earliest time of an Event `NodeNotReady` that explains a change of a pod. An Event from before the pod was ready does not
+/// explain why it is not ready any more.
+pub fn earliest_silence_millis(pod: &Pod, changed_millis: Millis) -> Millis {
+    let early = changed_millis.saturating_sub(EARLY_MILLIS);
+    let lost = pod.spans().find(|(state, _, to)| state.is_ready() && *to == Some(changed_millis));
+    let late = |ready_millis: Millis| changed_millis.saturating_sub(LATE_POD_MILLIS).max(ready_millis);
+    lost.map_or(early, |(_, ready_millis, _)| late(ready_millis).min(early))
 }
 
 /// Returns when the node of a pod was reported not to be ready last in that time; `None` if its kubelet reported something of the pod

@@ -8,8 +8,10 @@ use super::episode::say_losses_with_times;
 use super::excerpt::kill_error;
 use super::headline::matter;
 use crate::assess::{Assessment, Cause, CauseKind, Now, Refused, Standing, Tone, rollout_causes};
-use crate::model::fact::Kind;
+use crate::model::fact::{Container, Kind, Role};
 use crate::model::{Deployment, KubectlVerdict, Pod, ReplicaSet};
+use crate::rules::messages::is_ordinary_wait;
+use crate::rules::phase::init_at_work;
 use crate::say::cause;
 use crate::words::{capitalized, count, duration, duration_in_words, is_are, list, moment, safe, sentence_end};
 
@@ -361,10 +363,21 @@ fn overdue(assessment: &Assessment<'_>) -> Option<(u32, String)> {
         _ if overdue.iter().all(|(pod, _)| pod.now.terminal_millis.is_some()) => {
             format!("{their} containers have ended; a volume that is still mounted or a finalizer holds {them}.")
         }
+        _ if overdue.iter().any(|(pod, _)| may_run_hook(pod)) => {
+            format!("the node does not answer, a postStart hook has not ended, or a finalizer holds {them}.")
+        }
         _ => format!("the node does not answer, or a finalizer holds {them}."),
     };
     let since = moment(since, assessment.now.millis);
     Some((late, format!("{} should have been gone since {since} UTC: {why}", count(late, "pod"))))
+}
+
+/// Returns whether a container of the pod may be in its postStart hook. Until the hook has ended, the kubelet reports that the container
+/// waits, and does not end its pod (`startContainer` in `kuberuntime_container.go`). Init containers have no hooks, but sidecars do.
+fn may_run_hook(pod: &Pod) -> bool {
+    let is_blocked = init_at_work(&pod.now.containers).is_some_and(|(_, container)| container.role == Role::Init);
+    let waits = |container: &Container| container.waiting().is_some_and(|(reason, _)| is_ordinary_wait(reason));
+    !is_blocked && pod.now.containers.iter().any(waits)
 }
 
 /// The pods among which some may be beside those that count: those that are available, or gone, are neither overdue nor left over.

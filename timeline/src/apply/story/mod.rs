@@ -126,7 +126,7 @@ impl Timeline {
             let images = set.map_or(images, |set| self::images(&set.images));
             return Some(Happening::Begins { revision, images });
         }
-        let mut earlier = deployment.rollouts.iter().take(index).rev();
+        let earlier = deployment.rollouts.iter().take(index).rev();
         // One that was made again with a lower number had that of the rollout before.
         let last = earlier.clone().next().map(|last| last.revision);
         let lowered = last.filter(|last| trigger == Trigger::Adopted && *last > revision);
@@ -134,18 +134,21 @@ impl Timeline {
         let before = lowered.or_else(carried);
         let change_cause = self.change_cause(deployment);
         let has_same_images = earlier.clone().next().is_some_and(|last| image_names(last) == image_names(rollout));
-        let target = earlier.find(|one| trigger == Trigger::Rollback && Some(one.revision) == before);
-        let came_to_end = |one: &&Rollout| one.completed_millis.is_some() && !one.was_scaled_to_zero;
+        let came_to_end = |one: &Rollout| one.completed_millis.is_some() && !one.was_scaled_to_zero;
         // All of them may have been available for moments.
-        let had_all = |one: &&Rollout| one.available_millis.is_some() || one.available_of > Some(0);
-        let failed = target.filter(|one| one.was_start_seen && !had_all(one) && !came_to_end(one));
+        let had_all = |one: &Rollout| one.available_millis.is_some() || one.available_of > Some(0);
         // All of its pods may have been available while nobody looked.
-        let is_whole = |one: &&Rollout| {
+        let is_whole = |one: &Rollout| {
             deployment.kept_since_millis.is_none_or(|since| one.started_millis >= Some(since))
                 && !rollout::has_gap(&self.model, deployment, one)
         };
-        let failed = failed.filter(is_whole);
-        let failure = failed.map(|one| {
+        let has_failed = |one: &&Rollout| one.was_start_seen && !had_all(one) && !came_to_end(one) && is_whole(one);
+        let failed = |number: u64| earlier.clone().find(|one| one.revision == number).filter(has_failed);
+        // All of its pods may have been available under an earlier number.
+        let numbers = set.into_iter().flat_map(|set| &set.revisions).map(|(number, _)| *number);
+        let has_never_worked = numbers.filter(|number| *number < revision).all(|number| failed(number).is_some());
+        let target = before.filter(|_| trigger == Trigger::Rollback && has_never_worked);
+        let failure = target.and_then(failed).map(|one| {
             let had_none = set.is_some_and(|set| rollout::came_to_nothing(&self.model, deployment, one, set));
             if had_none { TargetFailure::NeverAvailable } else { TargetFailure::NeverComplete }
         });

@@ -27,6 +27,30 @@ fn a_node_that_was_not_ready_is_named_before_what_came_of_it() {
 }
 
 #[test]
+fn a_node_is_named_if_its_pods_arrive_after_its_reports() {
+    let late = || {
+        let mut web = at_rest(3);
+        (100..102).for_each(|number| web.event(number, "NodeNotReady", "Node is not ready"));
+        web.wait_until(107_500).pod(100, unready);
+        web.wait_until(108_000).pod(101, unready);
+        web
+    };
+    let mut back = late().at(147_500);
+    (100..102).for_each(|number| back.pod(number, ready));
+    assert_eq!(title(&back), "Node node-1 was not ready (2 pods), recovered after 40 s");
+    let mut left = late().at(125_000);
+    for number in [100, 101] {
+        left.pod(number, |pod| pod.disruption = Some("DeletionByTaintManager".into()));
+        left.kill_pod(number);
+        left.add_pod(number + 100, 2, |_| {});
+    }
+    left.wait_until(147_500);
+    (200..202).for_each(|number| left.pod(number, ready));
+    let title = title(&left);
+    assert!(title.starts_with("2 pods had to leave node node-1, which was not ready"), "{title}");
+}
+
+#[test]
 fn pods_that_leave_a_node_by_a_taint_are_told_with_a_node_that_was_not_ready() {
     let left = |is_silent: bool, fails_after: bool| {
         let mut web = at_rest(3);

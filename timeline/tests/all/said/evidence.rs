@@ -1,7 +1,7 @@
 //! What volumes, nodes, admission and kubelets say reaches the sentence, and says no more than it means.
 
 use crate::made::{SECOND, Web, condition, crashing, unready, waiting};
-use timeline::fact::{ConditionStatus, Exit, Phase, PodFact};
+use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodFact, Role};
 use timeline::story::LineKind;
 use timeline::view::Tone;
 
@@ -230,4 +230,27 @@ fn a_pod_that_its_kubelet_cannot_end_says_why() {
     web.pod(200, |pod| pod.phase = Phase::Succeeded);
     let said = "its containers have ended; a volume that is still mounted or a finalizer holds it.";
     assert!(web.view().verdict.why.contains(said), "{}", web.view().verdict.why);
+}
+
+#[test]
+fn a_pod_that_terminates_while_a_container_starts_may_wait_for_its_hook() {
+    let mut web = Web::reported();
+    web.pod(200, |pod| {
+        (pod.phase, pod.ready, pod.deletion_at_millis) = (Phase::Pending, None, Some(60_000));
+        pod.containers[0].state = Some(waiting("ContainerCreating", ""));
+    });
+    web.add_ready_pod(210, SECOND);
+    web.report();
+    web.now = 100_000;
+    let late = "1 pod should have been gone since 00:01:00 UTC: the node does not answer";
+    let said = format!("{late}, a postStart hook has not ended, or a finalizer holds it.");
+    assert!(web.view().verdict.why.contains(&said), "{}", web.view().verdict.why);
+    // Its containers wait for an init container, which has no hooks.
+    web.pod(200, |pod| {
+        let init = Container::new("init".into(), Role::Init);
+        pod.containers.insert(0, Container { state: Some(ContainerState::Running), ..init });
+        pod.containers[1].state = Some(waiting("PodInitializing", ""));
+    });
+    let said = format!("{late}, or a finalizer holds it.");
+    assert!(web.view().verdict.why.contains(&said), "{}", web.view().verdict.why);
 }

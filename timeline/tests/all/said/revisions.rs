@@ -1,5 +1,6 @@
 //! Which ReplicaSet is scaled up, what made a rollout start, and how it stands.
 
+use super::told::since;
 use crate::made::{SECOND, WEB, Web, condition, deployment, image, next_revision, set};
 use timeline::fact::{ConditionStatus, DeploymentFact, ReplicaSetFact, Seen, Strategy};
 use timeline::rollout::{self, Outcome, Trigger};
@@ -249,4 +250,24 @@ fn a_restart_changes_nothing_but_its_annotation() {
     assert_eq!(trigger_of(at("2026-11-22T00:00:00Z"), "v1"), Trigger::Restart);
     assert_eq!(trigger_of(at("2026-11-22T00:00:00Z"), "v2"), Trigger::Template, "another image as well");
     assert_eq!(trigger_of(None, "v1"), Trigger::Template, "something else of the template");
+}
+
+#[test]
+fn a_rollback_to_a_template_that_worked_under_an_earlier_number_tells_of_no_failure() {
+    let mut web = Web::live(3).at(20_000);
+    web.delete_pod(102);
+    next_revision(&mut web, 2, [2, 2]);
+    for (at, revision, set, image) in
+        [(30_000, 3, 2, "v1"), (40_000, 4, SECOND, "v2"), (50_000, 5, 2, "v1"), (60_000, 6, SECOND, "v2")]
+    {
+        web.wait_until(at).edit(image);
+        web.set(set, |set| set.revision = Some(revision));
+        web.deployment(|deployment| deployment.revision = Some(revision));
+    }
+    let mut told = since(&web, 50_000);
+    told.retain(|line| line.contains("Rolled back"));
+    let complete_as_revision_1 = "50000 Rolled back to revision 3, now 5: image web:v1.";
+    let never_complete =
+        "60000 Rolled back to revision 4, now 6: image web:v2. Not all of its pods were ever available.";
+    assert_eq!(told, [complete_as_revision_1, never_complete]);
 }

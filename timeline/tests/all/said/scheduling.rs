@@ -1,7 +1,7 @@
 //! What schedulers, autoscalers and nodes say reaches the sentence, and says no more than it means.
 
 use super::evidence::{command, first, matter, replacing};
-use crate::made::{SECOND, Web, condition, ready, unready, waiting, warning};
+use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting, warning};
 use timeline::fact::{ConditionStatus, EventFact, Phase, PodCondition, PodFact};
 use timeline::view::Tone;
 
@@ -90,6 +90,77 @@ fn a_node_is_not_ready_since_the_first_report_of_its_pods() {
     again.report();
     again.now = 102_000;
     assert!(first(&again).starts_with("Node node-1 has not been ready for 12 s: 2 pods on it do not count."));
+}
+
+/// The watch of pods is late while all pods of a node change at once.
+#[test]
+fn a_node_is_named_if_its_pods_arrive_after_its_reports() {
+    let lost_after = |millis: i64| {
+        let mut web = Web::live(2);
+        web.wait_until(60_000);
+        (100..102).for_each(|pod| web.event(pod, "NodeNotReady", "Node is not ready"));
+        web.wait(millis);
+        (100..102).for_each(|pod| web.pod(pod, unready));
+        web.report();
+        web.wait(11_000);
+        first(&web)
+    };
+    for millis in [2_274, 15_000] {
+        let said = lost_after(millis);
+        assert!(said.starts_with("Node node-1 has not been ready for 11 s: 2 pods on it do not count."), "{said}");
+    }
+    let other = "2 pods are running but not ready any more for 11 s.";
+    assert!(lost_after(15_001).starts_with(other), "{}", lost_after(15_001));
+    // It was ready since the report.
+    let mut again = Web::live(1);
+    again.wait_until(60_000).pod(100, unready);
+    again.event(100, "NodeNotReady", "Node is not ready");
+    again.wait_until(66_000).pod(100, ready);
+    again.wait_until(70_000).pod(100, unready);
+    again.report();
+    again.now = 81_000;
+    assert!(first(&again).starts_with("1 pod is running but not ready any more for 11 s."), "{}", first(&again));
+}
+
+/// They are deleted while their kubelet does not answer and nobody knows that yet: the new pods wait for the same kubelet.
+#[test]
+fn a_node_is_named_by_reports_of_pods_that_terminate_on_it() {
+    let mut web = Web::live(2);
+    web.wait_until(60_000);
+    for pod in [100, 101] {
+        web.kill_pod(pod);
+        web.add_pod(pod + 100, 2, |pod| {
+            (pod.phase, pod.ready) = (Phase::Pending, None);
+            pod.containers[0].state = Some(waiting("ContainerCreating", ""));
+        });
+    }
+    web.report();
+    web.wait_until(83_000);
+    (100..102).for_each(|pod| web.event(pod, "NodeNotReady", "Node is not ready"));
+    web.now = 120_000;
+    let said = "Node node-1 has not been ready for 37 s: 2 pods on it do not count.";
+    assert!(first(&web).starts_with(said), "{}", first(&web));
+    // Its kubelet is back.
+    web.event(200, "Pulled", "Container image \"web:v1\" already present on machine");
+    assert!(first(&web).starts_with("2 pods have been starting for 1 min 0 s; "), "{}", first(&web));
+}
+
+#[test]
+fn a_node_that_is_not_ready_does_not_end_the_crash_loop_of_a_pod_on_it() {
+    let verdict = |change: fn(&mut PodFact)| {
+        let mut web = Web::live(3);
+        web.wait_until(60_000).pod(100, change);
+        web.wait_until(70_000).pod(101, unready);
+        web.event(101, "NodeNotReady", "Node is not ready");
+        web.report();
+        web.now = 71_000;
+        assert!(first(&web).starts_with("Node node-1 has not been ready for 1.0 s: 2 pods on it"), "{}", first(&web));
+        web.verdict()
+    };
+    let crash_loop = verdict(|pod| crashing(2)(pod));
+    assert_eq!(crash_loop, "[Degraded] Revision 1 has 1 of 3 available: node node-1 is not ready.");
+    let other = verdict(unready);
+    assert!(other.starts_with("[Recovering] "), "{other}");
 }
 
 /// Kubernetes sends the Event only about pods that were ready: those of the revision that is replaced.
