@@ -162,7 +162,9 @@ impl Assessment<'_> {
             CauseKind::Refused { what: Refused::Pods | Refused::ReplicaSet, older: None }
                 if !is_replaced || kind.is_refusal(Refused::ReplicaSet) =>
             {
-                is_decided(&evidence.message) && !is_quota(&evidence.message) && lasts(FINAL_MILLIS)
+                // The condition is kept until the controller tries again: it may have been lifted before watching began.
+                let was_watched = self.now.millis - self.deployment.first_seen_millis > FINAL_MILLIS;
+                is_decided(&evidence.message) && !is_quota(&evidence.message) && lasts(FINAL_MILLIS) && was_watched
             }
             _ if is_replaced => false,
             CauseKind::Image { .. } if self.is_final_pull(kind, evidence) => {
