@@ -11,7 +11,7 @@ use super::assessment::Assessment;
 use super::cause::{CauseKind, Evidence, Refused, Severity, StartTime, pull_failure};
 use crate::Millis;
 use crate::model::fact::{DeploymentSpec, Role};
-use crate::model::{Event, KubectlVerdict};
+use crate::model::{Deployment, Event, KubectlVerdict, Pod};
 use crate::rules::budget::Next;
 use crate::rules::messages::{self, NewNode, StartHold, is_decided, is_quota};
 use crate::rules::pulls::is_of_another_image;
@@ -55,6 +55,15 @@ const INIT_EXITS: u32 = 4;
 /// minute.
 pub fn unexplained_limit(spec: &DeploymentSpec) -> Millis {
     spec.progress_deadline_seconds.map_or(UNLIMITED_MILLIS, |seconds| i64::from(seconds) * 500).max(IDLE_MILLIS)
+}
+
+/// Returns how long a pod that has a node may take until its containers run, by its containers and the Events about it: what it waited
+/// for at some time of the past, nothing else tells.
+pub fn allowed_start_millis(deployment: &Deployment, pod: &Pod) -> Millis {
+    let has_init = pod.now.containers.iter().any(|container| container.role != Role::App);
+    let is_pulled = messages::last_event(deployment, &pod.name, "Pulling").is_some();
+    let until_init_is_done = if has_init { unexplained_limit(&deployment.now.spec) } else { IDLE_MILLIS };
+    if is_pulled { until_init_is_done.max(PULL_MILLIS) } else { until_init_is_done }
 }
 
 impl Assessment<'_> {
