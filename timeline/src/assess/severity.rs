@@ -44,8 +44,9 @@ pub(super) const OUTAGE_MILLIS: Millis = 10_000;
 const FINAL_MILLIS: Millis = 10_000;
 /// `wait --fail-fast` ends this long after a configuration error was first seen: what it names may be created a moment later.
 const CONFIGURATION_MILLIS: Millis = 30_000;
-/// `wait --fail-fast` ends this long after a pod began to wait for a volume whose source does not exist.
-const MISSING_VOLUME_MILLIS: Millis = 60_000;
+/// `wait --fail-fast` ends this long after a pod began to wait for a volume whose source does not exist: the kubelet tries again after
+/// twice the time each, the eighth time after 64 s.
+const MISSING_VOLUME_MILLIS: Millis = 70_000;
 /// `wait --fail-fast` ends this long after another failure to pull an image was first seen.
 const FAILED_PULLS_MILLIS: Millis = 120_000;
 /// Init containers often wait for something by failing: `wait --fail-fast` ends at this exit.
