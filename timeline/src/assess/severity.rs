@@ -17,7 +17,7 @@ use crate::rules::messages::{self, NewNode, StartHold, is_decided, is_quota};
 use crate::rules::pulls::is_of_another_image;
 
 /// A controller, a scheduler or a kubelet that does nothing for this long is broken.
-const IDLE_MILLIS: Millis = 60_000;
+pub(super) const IDLE_MILLIS: Millis = 60_000;
 /// Pods without a node are a fault after this time, where no node is being added.
 const UNSCHEDULABLE_MILLIS: Millis = 60_000;
 /// Pods that give way to one of a higher priority are gone after this time.

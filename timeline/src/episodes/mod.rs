@@ -59,7 +59,7 @@ pub struct EpisodeRow {
     /// Why it could not start or was stuck, or why its pods failed in its episode after it was complete, as a sentence; else empty. Of an
     /// episode without a rollout it may be the title, where that says the trouble.
     pub cause: String,
-    /// The refusal of its ReplicaSet before it began, as a sentence; it is shown if there is no cause.
+    /// The trouble before it began, as a sentence: its ReplicaSet was refused, or old pods did not go. It is shown if there is no cause.
     pub refusal: Option<String>,
     /// The losses in the episode of a rollout after it was complete, in words.
     pub losses: Option<String>,
