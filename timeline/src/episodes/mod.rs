@@ -17,6 +17,11 @@ use crate::address;
 /// The cause of a rollout that was stuck while nothing said why. Any other cause is more specific.
 pub const UNKNOWN_CAUSE: &str = "No progress, and nothing says why.";
 
+/// Returns whether a cause names a fault: not that a rollout was stuck without a reason, or that no pod was available meanwhile.
+pub fn names_fault(cause: &str) -> bool {
+    !cause.is_empty() && cause != UNKNOWN_CAUSE && !cause.contains(": no pod is available.")
+}
+
 /// A rollout, or an episode without a rollout, as the index of history has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

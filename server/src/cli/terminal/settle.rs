@@ -153,8 +153,12 @@ mod tests {
             containers: vec![container],
             ..PodFact::default()
         };
-        let set =
-            ReplicaSetFact { meta: meta(2, "web-1", Some(1)), revision: Some(1), now: set, ..ReplicaSetFact::default() };
+        let set = ReplicaSetFact {
+            meta: meta(2, "web-1", Some(1)),
+            revision: Some(1),
+            now: set,
+            ..ReplicaSetFact::default()
+        };
         let deployment = DeploymentFact { meta: meta(1, "web", None), now: deployment };
         let mut timeline = Timeline::new();
         timeline.apply(1_000, Fact::Deployment(Box::new(deployment), Seen::Added));

@@ -6,7 +6,7 @@ use server::history::index;
 use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::store::Commit;
-use timeline::episodes::{EpisodeRow, Search};
+use timeline::episodes::{self, EpisodeRow, Search};
 use timeline::fact::{Condition, ConditionStatus, EventFact, Image, Kind, Phase, PodFact, Seen, Strategy};
 use timeline::model::{Gap, Pod, PodState};
 use timeline::rollout::Outcome;
@@ -38,6 +38,7 @@ fn the_cause_of_an_outage_names_why_nobody_serves() {
     let first = leading.split_once(". ").map_or(leading.clone(), |(first, _)| format!("{first}."));
     assert!(first.contains(" running but not ready") && first.ends_with('.'), "{first}");
     assert_eq!(row.cause, format!("{headline} {first}"));
+    assert!(!episodes::names_fault(&row.cause));
     let over = EpisodeRow { outcome: Outcome::Superseded, ..row };
     let past = say::past(&first);
     assert_eq!(over.cause_words(), format!("Was replacing revision 1: no pod was available. {past}"));
@@ -330,6 +331,7 @@ fn an_outage_of_a_paused_deployment_is_told_although_an_edit_waits() {
     let leading = &view.reasons[0].sentence;
     let first = leading.split_once(". ").map_or(leading.clone(), |(first, _)| format!("{first}."));
     let row = last_row(&timeline, now.millis);
+    assert!(!episodes::names_fault(&row.cause));
     assert_eq!((row.outcome, row.cause), (Outcome::Complete, format!("{headline} {first}")));
 }
 
