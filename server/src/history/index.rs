@@ -1,6 +1,6 @@
 //! The rows of rollouts and other episodes, so that lists need no recordings.
 
-use timeline::assess::Refused;
+use timeline::assess::{CauseKind, Refused};
 use timeline::episodes::course::{self, limits, moment, replicas};
 use timeline::episodes::{EpisodeRow, UNKNOWN_CAUSE};
 use timeline::model::container::LONGEST_BACK_OFF_MILLIS;
@@ -70,7 +70,8 @@ fn row_of_rollout(
             course::never_ready(model, deployment, rollout)
         }
         .unwrap_or_default(),
-        refusal: name_refusal_before(model, deployment, rollout),
+        refusal: name_refusal_before(model, deployment, rollout)
+            .or_else(|| name_take_down_before(model, deployment, rollout, now.skew_millis)),
         losses: name_losses(timeline, deployment, index, now.millis),
         next_refusal,
         deadline_millis: rollout.deadline_exceeded_millis,
@@ -107,6 +108,7 @@ fn last_cause(model: &Model, deployment: &Deployment, outcome: Outcome, now: Now
     let awaits_next = assessment.awaits_revision && !deployment.now.spec.paused;
     let is_done = matches!(outcome, Outcome::Complete | Outcome::ScaledToZero);
     let is_next_refused = assessment.decisive().is_some_and(|cause| cause.kind.is_refusal(Refused::ReplicaSet));
+    let waits_for_old = assessment.decisive().is_some_and(|cause| cause.kind == CauseKind::OldNotGoing);
     // What is no fault by itself is the cause where the progress deadline passed over it. Before that, the verdict names what is bad.
     let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
     let rollout = deployment.rollouts.last();
@@ -121,6 +123,8 @@ fn last_cause(model: &Model, deployment: &Deployment, outcome: Outcome, now: Now
         assessment.is_rollout_outage(standing) && standing.tone() != Tone::Bad && assessment.decisive().is_none();
     let is_of_before = || rollout.is_some_and(|rollout| began_in_outage(model, deployment, rollout));
     match (is_known, is_done) {
+        // Recreate takes the pods down for the next rollout.
+        _ if waits_for_old && awaits_next => None,
         // The outage is one of the revision before, until something is wrong with its own pods.
         (_, false) if is_outage_alone && !is_late && is_of_before() => None,
         // Pods that a later scaling lacks are no trouble of a rollout that had all of them.
@@ -170,6 +174,19 @@ fn name_refusal_before(model: &Model, deployment: &Deployment, rollout: &Rollout
     // Events count whole seconds.
     let message = assess::find_set_refusal(model, deployment, sign - 1_000..=rollout.started_millis?)?;
     Some(format!("{}.", say::say_refusal(&format!("Revision {}", rollout.revision), message)))
+}
+
+/// Says that old pods did not go in the take-down by Recreate before a rollout that is over.
+fn name_take_down_before(
+    model: &Model,
+    deployment: &Deployment,
+    rollout: &Rollout,
+    skew_millis: Millis,
+) -> Option<String> {
+    let taken_down = rollout::take_down_millis(model, deployment, rollout).filter(|_| !rollout.is_open())?;
+    let times = (taken_down, rollout.started_millis?);
+    let is_stuck = assess::rollout_causes::was_take_down_stuck(model, deployment, times, skew_millis);
+    is_stuck.then(|| format!("Revision {} was blocked: old pods did not go.", rollout.revision))
 }
 
 /// Says that the ReplicaSet of the next revision was refused after the last rollout was complete.

@@ -251,6 +251,8 @@ impl Timeline {
         let told_millis = news.0.saturating_sub(self.skew.millis());
         let known = pod.now.disruption.as_deref().map(|(reason, _)| reason);
         let is_ungated = pod.now.reason == GATED && reading.reason != GATED;
+        // The last delete, which removes a pod that has ended, has the time when it happens: a grace period that is over ended before.
+        let grace_ends = pod.now.deletion_at_millis.filter(|_| fact.phase.is_terminal());
         let now = PodNow {
             node: fact.node.clone(),
             reason: reading.reason,
@@ -258,7 +260,7 @@ impl Timeline {
             restarts: phase::restarts(&fact.containers),
             most_restarts: pod.now.most_restarts.max(phase::sum_restarts(&fact.containers)),
             pull_error: pull_error(&fact.containers, &pod.now.pull_error),
-            deletion_at_millis: fact.deletion_at_millis,
+            deletion_at_millis: fact.deletion_at_millis.map(|at| grace_ends.map_or(at, |ends| at.min(ends))),
             terminal_millis: pod.now.terminal_millis.or(begun.terminal_millis),
             listed_millis: begun.listed_millis.or(pod.now.listed_millis),
             ready_since_millis: reading.ready_since_millis.or(pod.now.ready_since_millis),

@@ -3,9 +3,10 @@
 
 use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, Evidence, Obstacle, Refused, Severity};
+use super::severity::IDLE_MILLIS;
 use crate::Millis;
 use crate::model::fact::Strategy;
-use crate::model::{EndReason, KubectlVerdict, Mark, MarkKind, Pod, PodState, ReplicaSet, order};
+use crate::model::{Deployment, EndReason, KubectlVerdict, Mark, MarkKind, Model, Pod, PodState, ReplicaSet, order};
 use crate::rules::budget::Next;
 use crate::rules::messages::{self, StartHold};
 use crate::rules::rollout;
@@ -309,6 +310,25 @@ pub fn overdue(pod: &Pod, now: Now) -> Option<Millis> {
     // The last delete, which removes a pod that has ended, has no grace period.
     let ends = ends.max(pod.since_millis());
     (pod.state() == PodState::Terminating && now.millis - ends > OVERDUE_MILLIS).then_some(ends)
+}
+
+/// Returns whether pods that Recreate took down in that time were overdue for so long that they were a fault.
+pub fn was_take_down_stuck(
+    model: &Model,
+    deployment: &Deployment,
+    (from, until): (Millis, Millis),
+    skew_millis: Millis,
+) -> bool {
+    let is_stuck = |pod: &Pod| {
+        let Some(ends) = pod.now.deletion_at_millis else { return false };
+        let mut spans = pod.spans().filter(|(state, ..)| *state == PodState::Terminating);
+        spans.any(|(_, since, to)| {
+            // The controller does not wait for one that has ended.
+            let gone = to.into_iter().chain(pod.now.terminal_millis).fold(until, Millis::min);
+            gone > from && gone - since.max(ends.saturating_add(skew_millis)) > IDLE_MILLIS
+        })
+    };
+    model.linked_pods(deployment.uid).any(is_stuck)
 }
 
 pub(super) fn of_pod(pod: &Pod, since: Millis) -> Evidence {

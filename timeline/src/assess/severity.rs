@@ -11,13 +11,13 @@ use super::assessment::Assessment;
 use super::cause::{CauseKind, Evidence, Refused, Severity, StartTime, pull_failure};
 use crate::Millis;
 use crate::model::fact::{DeploymentSpec, Role};
-use crate::model::{Event, KubectlVerdict};
+use crate::model::{Deployment, Event, KubectlVerdict, Pod};
 use crate::rules::budget::Next;
 use crate::rules::messages::{self, NewNode, StartHold, is_decided, is_quota};
 use crate::rules::pulls::is_of_another_image;
 
 /// A controller, a scheduler or a kubelet that does nothing for this long is broken.
-const IDLE_MILLIS: Millis = 60_000;
+pub(super) const IDLE_MILLIS: Millis = 60_000;
 /// Pods without a node are a fault after this time, where no node is being added.
 const UNSCHEDULABLE_MILLIS: Millis = 60_000;
 /// Pods that give way to one of a higher priority are gone after this time.
@@ -44,8 +44,9 @@ pub(super) const OUTAGE_MILLIS: Millis = 10_000;
 const FINAL_MILLIS: Millis = 10_000;
 /// `wait --fail-fast` ends this long after a configuration error was first seen: what it names may be created a moment later.
 const CONFIGURATION_MILLIS: Millis = 30_000;
-/// `wait --fail-fast` ends this long after a pod began to wait for a volume whose source does not exist.
-const MISSING_VOLUME_MILLIS: Millis = 60_000;
+/// `wait --fail-fast` ends this long after a pod began to wait for a volume whose source does not exist: the kubelet tries again after
+/// twice the time each, the eighth time after 64 s.
+const MISSING_VOLUME_MILLIS: Millis = 70_000;
 /// `wait --fail-fast` ends this long after another failure to pull an image was first seen.
 const FAILED_PULLS_MILLIS: Millis = 120_000;
 /// Init containers often wait for something by failing: `wait --fail-fast` ends at this exit.
@@ -55,6 +56,15 @@ const INIT_EXITS: u32 = 4;
 /// minute.
 pub fn unexplained_limit(spec: &DeploymentSpec) -> Millis {
     spec.progress_deadline_seconds.map_or(UNLIMITED_MILLIS, |seconds| i64::from(seconds) * 500).max(IDLE_MILLIS)
+}
+
+/// Returns how long a pod that has a node may take until its containers run, by its containers and the Events about it: what it waited
+/// for at some time of the past, nothing else tells.
+pub fn allowed_start_millis(deployment: &Deployment, pod: &Pod) -> Millis {
+    let has_init = pod.now.containers.iter().any(|container| container.role != Role::App);
+    let is_pulled = messages::last_event(deployment, &pod.name, "Pulling").is_some();
+    let until_init_is_done = if has_init { unexplained_limit(&deployment.now.spec) } else { IDLE_MILLIS };
+    if is_pulled { until_init_is_done.max(PULL_MILLIS) } else { until_init_is_done }
 }
 
 impl Assessment<'_> {
@@ -163,7 +173,9 @@ impl Assessment<'_> {
             CauseKind::Refused { what: Refused::Pods | Refused::ReplicaSet, older: None }
                 if !is_replaced || kind.is_refusal(Refused::ReplicaSet) =>
             {
-                is_decided(&evidence.message) && !is_quota(&evidence.message) && lasts(FINAL_MILLIS)
+                // The condition is kept until the controller tries again: it may have been lifted before watching began.
+                let was_watched = self.now.millis - self.deployment.first_seen_millis > FINAL_MILLIS;
+                is_decided(&evidence.message) && !is_quota(&evidence.message) && lasts(FINAL_MILLIS) && was_watched
             }
             _ if is_replaced => false,
             CauseKind::Image { .. } if self.is_final_pull(kind, evidence) => {

@@ -1,6 +1,7 @@
 //! Values of a rollout for its row of the index, from the model.
 
 use crate::Millis;
+use crate::assess::severity::allowed_start_millis;
 use crate::budget::Limits;
 use crate::model::{Deployment, Model, Pod, PodState, Rollout};
 use crate::rollout;
@@ -54,8 +55,8 @@ pub fn available_counts(
     steps_after((0, [0; LAYERS]), moves).into_iter().map(count).collect()
 }
 
-/// Says why a rollout was superseded, where its pods ran for longer than they may and none was ever ready: while it went on, that was no
-/// fault yet.
+/// Says why a rollout was superseded, where its pods started or ran for longer than they may and none was ever ready: while it went on,
+/// that was no fault yet.
 pub fn never_ready(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<String> {
     let until = rollout.superseded_millis.filter(|_| rollout.completed_millis.is_none())?;
     let set = rollout::set_of_rollout(model, deployment, rollout)?;
@@ -63,14 +64,23 @@ pub fn never_ready(model: &Model, deployment: &Deployment, rollout: &Rollout) ->
         return None;
     }
     let slowest = model.start_times(deployment.uid).map_or(0, |(_, most)| allowed_as_before_millis(most));
-    let allowed = allowed_until_ready_millis(set.now.probe_millis).max(slowest);
-    let is_late = |pod: &Pod| {
-        let mut unready = pod.spans().filter(|(state, ..)| *state == PodState::Unready);
-        unready.any(|(_, from, to)| to.map_or(until, |to| to.min(until)) - from > allowed)
+    let allowed_until_ready = allowed_until_ready_millis(set.now.probe_millis);
+    let is_late = |pod: &Pod, awaited: PodState, allowed: Millis| {
+        let mut spans = pod.spans().filter(|(state, ..)| *state == awaited);
+        spans.any(|(_, from, to)| to.map_or(until, |to| to.min(until)) - from > allowed.max(slowest))
     };
     let made = || pods(model, deployment, rollout);
-    let is_never_ready = !model.pods_of(set.uid).chain(made()).any(Pod::was_ready) && made().any(is_late);
-    is_never_ready.then(|| format!("Revision {} makes no progress: pods do not become ready.", rollout.revision))
+    if model.pods_of(set.uid).chain(made()).any(Pod::was_ready) {
+        return None;
+    }
+    let step = if made().any(|pod| is_late(pod, PodState::Unready, allowed_until_ready)) {
+        "become ready"
+    } else if made().any(|pod| is_late(pod, PodState::Starting, allowed_start_millis(deployment, pod))) {
+        "start"
+    } else {
+        return None;
+    };
+    Some(format!("Revision {} makes no progress: pods do not {step}.", rollout.revision))
 }
 
 /// Counts the container restarts of the pods that were made for a rollout.

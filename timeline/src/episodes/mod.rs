@@ -17,6 +17,11 @@ use crate::address;
 /// The cause of a rollout that was stuck while nothing said why. Any other cause is more specific.
 pub const UNKNOWN_CAUSE: &str = "No progress, and nothing says why.";
 
+/// Returns whether a cause names a fault: not that a rollout was stuck without a reason, or that no pod was available meanwhile.
+pub fn names_fault(cause: &str) -> bool {
+    !cause.is_empty() && cause != UNKNOWN_CAUSE && !cause.contains(": no pod is available.")
+}
+
 /// A rollout, or an episode without a rollout, as the index of history has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -59,7 +64,7 @@ pub struct EpisodeRow {
     /// Why it could not start or was stuck, or why its pods failed in its episode after it was complete, as a sentence; else empty. Of an
     /// episode without a rollout it may be the title, where that says the trouble.
     pub cause: String,
-    /// The refusal of its ReplicaSet before it began, as a sentence; it is shown if there is no cause.
+    /// The trouble before it began, as a sentence: its ReplicaSet was refused, or old pods did not go. It is shown if there is no cause.
     pub refusal: Option<String>,
     /// The losses in the episode of a rollout after it was complete, in words.
     pub losses: Option<String>,

@@ -82,7 +82,7 @@ impl EpisodeRow {
         }
     }
 
-    /// Why it had trouble, as a sentence: its cause, or else the refusal of its ReplicaSet before it began; empty without trouble.
+    /// Why it had trouble, as a sentence: its cause, or else the trouble before it began; empty without trouble.
     pub fn trouble(&self) -> &str {
         if self.cause.is_empty() { self.refusal.as_deref().unwrap_or_default() } else { &self.cause }
     }

@@ -31,6 +31,8 @@ struct CalmPeriod {
     since: Instant,
     /// Restarts of the pods that are there.
     restarts: Vec<(Uid, u32)>,
+    /// It lasted for long enough and a new pod may still fail: when that was looked at last.
+    doubted_at: Option<Instant>,
 }
 
 impl SettleTimer {
@@ -50,29 +52,22 @@ impl SettleTimer {
             self.reset();
             return Some(WaitOutcome::Failed);
         }
-        if self.lasts.is_zero() {
-            let waits = self.fail_fast && is_in_doubt(follower, now);
-            self.calm = waits.then_some(CalmPeriod { since: now, restarts: Vec::new() });
-            return (!waits).then_some(WaitOutcome::Complete);
-        }
-        if view.counts.available < view.desired || view.counts.not_yet > 0 {
+        if !self.lasts.is_zero() && (view.counts.available < view.desired || view.counts.not_yet > 0) {
             self.reset();
             return None;
         }
         let restarts = restarts(follower);
-        match &self.calm {
-            Some(calm) if calm.restarts == restarts => {}
-            _ => self.calm = Some(CalmPeriod { since: now, restarts }),
-        }
-        self.ends_at().filter(|at| *at <= now).map(|_| WaitOutcome::Complete)
+        let since = self.calm.as_ref().filter(|calm| calm.restarts == restarts).map_or(now, |calm| calm.since);
+        let is_over = since + self.lasts <= now;
+        let waits = is_over && self.fail_fast && is_in_doubt(follower, now);
+        self.calm = Some(CalmPeriod { since, restarts, doubted_at: waits.then_some(now) });
+        (is_over && !waits).then_some(WaitOutcome::Complete)
     }
 
     /// Returns a sentence if the rollout was complete in the end, but not for long enough; empty otherwise.
     pub(super) fn unsettled_words(&self) -> String {
-        if self.calm.is_none() {
-            return String::new();
-        }
-        if self.lasts.is_zero() {
+        let Some(calm) = &self.calm else { return String::new() };
+        if calm.doubted_at.is_some() {
             let starts = duration(STARTS_MILLIS);
             return format!(
                 " A new pod may still fail: it restarted in the last minute, \
@@ -83,10 +78,10 @@ impl SettleTimer {
         format!(" It was not complete for {lasts} without an exit, a restart or a lost pod.")
     }
 
-    /// Returns the end of the settle time, if nothing happens until then.
+    /// Returns the end of the settle time, or the next look at a pod that may still fail, if nothing happens until then.
     pub(super) fn ends_at(&self) -> Option<Instant> {
-        let lasts = if self.lasts.is_zero() { LOOK_AGAIN } else { self.lasts };
-        self.calm.as_ref().map(|calm| calm.since + lasts)
+        let calm = self.calm.as_ref()?;
+        Some(calm.doubted_at.map_or(calm.since + self.lasts, |at| at + LOOK_AGAIN))
     }
 }
 
@@ -112,4 +107,107 @@ fn restarts(follower: &Follower) -> Vec<(Uid, u32)> {
     let mut restarts: Vec<(Uid, u32)> = there.map(|pod| (pod.uid, pod.now.restarts)).collect();
     restarts.sort_unstable();
     restarts
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::fact::{
+        Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentNow, DeploymentSpec,
+        DeploymentStatus, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow, Role, Seen,
+    };
+    use timeline::view::{self, Now};
+    use timeline::wire::{Objects, Said, ServerFrame, Snapshot};
+    use timeline::{Fact, Timeline};
+
+    use super::super::feed::FeedEvent;
+    use super::*;
+
+    const WEB: Uid = Uid::from_bits(1);
+
+    fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
+        let (namespace, name, controller) = ("shop".into(), name.into(), controller.map(Uid::from_bits));
+        Meta { uid: Uid::from_bits(number), namespace, name, controller, ..Meta::default() }
+    }
+
+    /// A follower of a complete rollout of one pod, whose container was restarted before it became ready at that time.
+    fn follower_of_restarted_pod(now: Instant) -> Follower {
+        let status = DeploymentStatus { replicas: 1, updated: 1, available: 1, ..DeploymentStatus::default() };
+        let spec = DeploymentSpec { replicas: 1, ..DeploymentSpec::default() };
+        let deployment = DeploymentNow { revision: Some(1), spec, status, ..DeploymentNow::default() };
+        let counts = ReplicaSetCounts { desired: 1, replicas: 1, available: 1 };
+        let set = ReplicaSetNow { counts, probe_millis: 30_000, ..ReplicaSetNow::default() };
+        let ready = Condition {
+            status: ConditionStatus::True,
+            reason: String::new(),
+            message: String::new(),
+            last_transition_millis: None,
+            last_update_millis: None,
+        };
+        let container = Container::new("web".into(), Role::App);
+        let container = Container { state: Some(ContainerState::Running), restarts: 1, ..container };
+        let pod = PodFact {
+            meta: meta(3, "web-1-a", Some(2)),
+            node: Some("node-1".into()),
+            phase: Phase::Running,
+            ready: Some(ready),
+            containers: vec![container],
+            ..PodFact::default()
+        };
+        let set = ReplicaSetFact {
+            meta: meta(2, "web-1", Some(1)),
+            revision: Some(1),
+            now: set,
+            ..ReplicaSetFact::default()
+        };
+        let deployment = DeploymentFact { meta: meta(1, "web", None), now: deployment };
+        let mut timeline = Timeline::new();
+        timeline.apply(1_000, Fact::Deployment(Box::new(deployment), Seen::Added));
+        timeline.apply(1_000, Fact::ReplicaSet(Box::new(set), Seen::Added));
+        timeline.apply(1_000, Fact::Pod(Box::new(pod), Seen::Added));
+        let view = view::view(timeline.model(), WEB, Now { millis: 1_000, skew_millis: 0 });
+        let snapshot = Snapshot {
+            now_millis: 1_000,
+            deployment: Some(WEB),
+            objects: Objects::of(timeline.model(), WEB),
+            said: Said { view, ..Said::default() },
+            ..Snapshot::default()
+        };
+        let mut follower = Follower::new(false);
+        assert!(follower.handle(FeedEvent::Frame(Box::new(ServerFrame::Snapshot(Box::new(snapshot)))), now));
+        follower
+    }
+
+    #[test]
+    fn a_pod_that_was_restarted_is_watched_for_a_minute_where_failures_are_waited_for() {
+        let began = Instant::now();
+        let follower = follower_of_restarted_pod(began);
+        let at = |seconds: u64| began + Duration::from_secs(seconds);
+        for settle_secs in [0, 15] {
+            let mut settling = SettleTimer::new(Duration::from_secs(settle_secs), true);
+            for seconds in [0, 15, 59] {
+                assert_eq!(settling.complete(&follower, at(seconds)), None, "{settle_secs}, {seconds}");
+            }
+            assert_eq!(settling.ends_at(), Some(at(60)));
+            let doubt = " A new pod may still fail: it restarted in the last minute,";
+            assert!(settling.unsettled_words().starts_with(doubt), "{}", settling.unsettled_words());
+            assert_eq!(settling.complete(&follower, at(60)), Some(WaitOutcome::Complete));
+        }
+    }
+
+    #[test]
+    fn a_settle_time_lasts_as_long_as_is_asked_for() {
+        let began = Instant::now();
+        let follower = follower_of_restarted_pod(began);
+        let at = |seconds: u64| began + Duration::from_secs(seconds);
+        for (settle_secs, fail_fast, lasts) in [(15, false, "15 s"), (90, true, "1 min 30 s")] {
+            let mut settling = SettleTimer::new(Duration::from_secs(settle_secs), fail_fast);
+            for seconds in [0, settle_secs - 1] {
+                assert_eq!(settling.complete(&follower, at(seconds)), None);
+            }
+            assert_eq!(settling.ends_at(), Some(at(settle_secs)));
+            let words = format!(" It was not complete for {lasts} without an exit, a restart or a lost pod.");
+            assert_eq!(settling.unsettled_words(), words);
+            assert_eq!(settling.complete(&follower, at(settle_secs)), Some(WaitOutcome::Complete));
+        }
+    }
 }

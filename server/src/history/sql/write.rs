@@ -1,7 +1,7 @@
 //! Writes commits, and loads a cluster after a restart.
 
 use timeline::Millis;
-use timeline::episodes::{EpisodeRow, UNKNOWN_CAUSE};
+use timeline::episodes::{EpisodeRow, UNKNOWN_CAUSE, names_fault};
 use timeline::rollout::{Outcome, Trigger};
 
 use super::{CLOCKS_MILLIS, batches, insert_batch};
@@ -176,8 +176,10 @@ fn with_known(rollout: &EpisodeRow, known: &EpisodeRow) -> EpisodeRow {
     let (first, second) =
         if known.started_millis < rollout.started_millis { (known, rollout) } else { (rollout, known) };
     let is_same_begin = second.started_millis - first.started_millis <= CLOCKS_MILLIS;
-    // What was told while it went on says more than what is known of one that is superseded.
-    let says_more = rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded;
+    // What was told while it went on says more than what is known of one that is superseded. Pods that start after the fault is mended
+    // may be an outage without one.
+    let is_last_word = names_fault(&rollout.cause) || !names_fault(&known.cause);
+    let says_more = is_last_word && rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded;
     let is_news = !rollout.cause.is_empty() && (says_more || known.trouble().is_empty());
     // The timeline forgets limits of long ago: then replicas and limits of a rollout that is over would be those of a later scaling.
     let has_final_limits = known.ended_millis.is_some() && known.ceiling.is_some();
@@ -281,6 +283,22 @@ mod tests {
         let later = |told: &str| with_known(&of(told), &over).trouble().to_owned();
         let expected = [refused.as_str(), refused.as_str(), "Containers crash."];
         assert_eq!(["", UNKNOWN_CAUSE, "Containers crash."].map(later), expected);
+    }
+
+    #[test]
+    fn an_outage_without_a_fault_takes_no_named_cause_of_a_rollout_away() {
+        let of = |cause: &str| EpisodeRow { revision: 2, cause: cause.to_owned(), ..EpisodeRow::default() };
+        let kept = |told: &str, known: &str| with_known(&of(told), &of(known)).cause;
+        let fault = "Revision 2 is blocked: no node fits its pods.";
+        let outage = "Revision 2 is replacing revision 1: no pod is available.";
+        let later = format!("{outage} 1 new pod is running but not ready for 12 s.");
+        for told in [outage, later.as_str()] {
+            assert_eq!(kept(told, fault), fault);
+            for known in ["", UNKNOWN_CAUSE, outage] {
+                assert_eq!(kept(told, known), told, "{known}");
+            }
+        }
+        assert_eq!(kept(fault, outage), fault);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use server::history::index;
 use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::store::Commit;
-use timeline::episodes::{EpisodeRow, Search};
-use timeline::fact::{Condition, ConditionStatus, EventFact, Image, Kind, Seen, Strategy};
+use timeline::episodes::{self, EpisodeRow, Search};
+use timeline::fact::{Condition, ConditionStatus, EventFact, Image, Kind, Phase, PodFact, Seen, Strategy};
 use timeline::model::{Gap, Pod, PodState};
 use timeline::rollout::Outcome;
 use timeline::view::{self, Now, Tone};
@@ -38,6 +38,7 @@ fn the_cause_of_an_outage_names_why_nobody_serves() {
     let first = leading.split_once(". ").map_or(leading.clone(), |(first, _)| format!("{first}."));
     assert!(first.contains(" running but not ready") && first.ends_with('.'), "{first}");
     assert_eq!(row.cause, format!("{headline} {first}"));
+    assert!(!episodes::names_fault(&row.cause));
     let over = EpisodeRow { outcome: Outcome::Superseded, ..row };
     let past = say::past(&first);
     assert_eq!(over.cause_words(), format!("Was replacing revision 1: no pod was available. {past}"));
@@ -126,30 +127,73 @@ fn an_outage_right_after_completion_is_told_with_the_rollout() {
     assert_eq!((after.cause.as_str(), after.losses.as_deref()), ("", Some(outage)));
 }
 
-/// The pods that Recreate takes down for the next rollout are no outage of the one before.
-#[test]
-fn a_take_down_by_recreate_is_no_outage_of_the_rollout_before() {
+/// The Deployment whose second template is rolled out by Recreate: the revision that it names, and the counts of [`web`].
+fn recreate(named: u64, counts: [u32; 3]) -> Fact {
+    let Fact::Deployment(mut edit, _) = web(2, counts) else { unreachable!() };
+    (edit.now.revision, edit.now.spec.strategy) = (Some(named), Strategy::Recreate);
+    edit.now.spec.images = vec![Image { container: "web".into(), image: "web:v2".into() }];
+    Fact::Deployment(edit, Seen::Modified)
+}
+
+/// Since an edit at 20 s, Recreate takes down the only pod, which has until 50 s.
+fn taken_down() -> (Timeline, Box<PodFact>) {
     let mut timeline = complete();
-    let recreate = |named: u64, counts: [u32; 3]| {
-        let Fact::Deployment(mut edit, _) = web(2, counts) else { unreachable!() };
-        (edit.now.revision, edit.now.spec.strategy) = (Some(named), Strategy::Recreate);
-        edit.now.spec.images = vec![Image { container: "web".into(), image: "web:v2".into() }];
-        Fact::Deployment(edit, Seen::Modified)
-    };
     let Fact::ReplicaSet(mut taken, _) = set(1, 1, Seen::Modified) else { unreachable!() };
     taken.now.counts.desired = 0;
     let Fact::Pod(mut going, _) = pod(1, true, Seen::Modified) else { unreachable!() };
     going.deletion_at_millis = Some(50_000);
-    let Fact::ReplicaSet(mut next, _) = set(2, 0, Seen::Added) else { unreachable!() };
-    next.images = vec![Image { container: "web".into(), image: "web:v2".into() }];
     let facts = [
         (20_000, recreate(1, [1, 0, 1])),
         (20_010, Fact::ReplicaSet(taken, Seen::Modified)),
         (20_020, Fact::Pod(going.clone(), Seen::Modified)),
-        (32_000, Fact::Pod(going, Seen::Deleted)),
-        (32_000, Fact::ReplicaSet(next, Seen::Added)),
     ];
     apply(&mut timeline, facts);
+    (timeline, going)
+}
+
+/// The ReplicaSet of the second template.
+fn next_set() -> Fact {
+    let Fact::ReplicaSet(mut next, seen) = set(2, 0, Seen::Added) else { unreachable!() };
+    next.images = vec![Image { container: "web".into(), image: "web:v2".into() }];
+    Fact::ReplicaSet(next, seen)
+}
+
+/// That the old pods do not go is trouble of the rollout that waits for them.
+#[test]
+fn old_pods_that_do_not_go_are_trouble_of_the_next_rollout() {
+    let (timeline, _) = taken_down();
+    let now = Now { millis: 110_001, skew_millis: 0 };
+    let view = view::view(timeline.model(), Uid::from_bits(1), now).unwrap();
+    let headline = "The next revision is blocked: old pods do not go.";
+    assert_eq!((view.verdict.sentence.as_str(), view.verdict.tone), (headline, Tone::Bad));
+    assert_eq!(last_row(&timeline, now.millis).cause, "");
+    let blocked = "Revision 2 was blocked: old pods did not go.";
+    for (gone_millis, trouble) in [(110_000, ""), (110_001, blocked)] {
+        let (mut timeline, mut going) = taken_down();
+        // The last delete moves the end of a grace period that is over.
+        (going.phase, going.deletion_at_millis) = (Phase::Succeeded, Some(gone_millis));
+        let facts = [
+            (gone_millis, Fact::Pod(going.clone(), Seen::Modified)),
+            (gone_millis, Fact::Pod(going, Seen::Deleted)),
+            (gone_millis, next_set()),
+            (gone_millis, recreate(2, [1, 1, 0])),
+            (gone_millis, pod(2, false, Seen::Added)),
+            (gone_millis + 3_000, pod(2, true, Seen::Modified)),
+            (gone_millis + 3_000, recreate(2, [1, 1, 1])),
+        ];
+        apply(&mut timeline, facts);
+        let rows = index::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 200_000, skew_millis: 0 }, 9);
+        let rows = rows.iter().map(|row| (row.revision, row.outcome, row.cause.as_str(), row.trouble()));
+        let (first, second) = ((1, Outcome::Complete, "", ""), (2, Outcome::Complete, "", trouble));
+        assert_eq!(rows.collect::<Vec<_>>(), [first, second]);
+    }
+}
+
+/// The pods that Recreate takes down for the next rollout are no outage of the one before.
+#[test]
+fn a_take_down_by_recreate_is_no_outage_of_the_rollout_before() {
+    let (mut timeline, going) = taken_down();
+    apply(&mut timeline, [(32_000, Fact::Pod(going, Seen::Deleted)), (32_000, next_set())]);
     // The ReplicaSet is seen before the Deployment that names its revision.
     let view = view::view(timeline.model(), Uid::from_bits(1), Now { millis: 33_000, skew_millis: 0 }).unwrap();
     assert_ne!((view.verdict.badge.as_str(), view.verdict.tone), ("Degraded", Tone::Bad), "{:?}", view.verdict);
@@ -287,6 +331,7 @@ fn an_outage_of_a_paused_deployment_is_told_although_an_edit_waits() {
     let leading = &view.reasons[0].sentence;
     let first = leading.split_once(". ").map_or(leading.clone(), |(first, _)| format!("{first}."));
     let row = last_row(&timeline, now.millis);
+    assert!(!episodes::names_fault(&row.cause));
     assert_eq!((row.outcome, row.cause), (Outcome::Complete, format!("{headline} {first}")));
 }
 

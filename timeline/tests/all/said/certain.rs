@@ -134,6 +134,23 @@ fn what_the_api_server_decided_is_certain_whatever_makes_room() {
     assert!(!is_certain("is forbidden: no", &|web| web.edit("v3")));
 }
 
+/// Its condition stays after it was lifted, until the ReplicaSet controller tries again.
+#[test]
+fn a_refusal_from_before_watching_began_is_given_ten_seconds() {
+    let mut web = Web::replacing();
+    web.set(SECOND, |set| {
+        set.now.failure = Some(condition(ConditionStatus::True, "FailedCreate", "is forbidden: no"));
+    });
+    let is_fatal = |web: &Web| (is_failing(web), web.view().reasons[0].is_fatal);
+    assert_eq!(is_fatal(&web), (true, true));
+    let mut late = web.first_listed();
+    assert_eq!(is_fatal(&late), (true, false));
+    late.wait(10_000);
+    assert_eq!(is_fatal(&late), (true, false));
+    late.wait(1);
+    assert_eq!(is_fatal(&late), (true, true));
+}
+
 #[test]
 fn of_several_refusals_the_last_one_is_told() {
     let mut web = Web::replacing();

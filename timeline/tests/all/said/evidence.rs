@@ -105,6 +105,18 @@ fn a_mount_that_fails_without_a_message_has_a_headline() {
     assert_eq!(matter(&web), "a volume cannot be mounted.");
 }
 
+/// The kubelet tries for the eighth time after 64 s.
+#[test]
+fn a_volume_whose_source_does_not_exist_is_waited_for_until_the_kubelet_tried_again() {
+    let mut web = replacing(creating);
+    web.event(200, "FailedMount", "MountVolume.SetUp failed for volume \"c\" : configmap \"late\" not found");
+    let is_fatal = |web: &Web| web.view().reasons.iter().any(|reason| reason.is_fatal);
+    web.now += 70_000;
+    assert!(!is_fatal(&web));
+    web.now += 1;
+    assert!(is_fatal(&web));
+}
+
 #[test]
 fn a_node_without_network_and_devices_are_named() {
     for (reason, message, said) in [

@@ -1,8 +1,9 @@
 //! Moments of the past: exactly from the history, roughly from what starts tell.
 
 use crate::made::{SECOND, WEB, Web, condition, next_revision, ready, set, unready};
+use crate::said::evidence::creating;
 use timeline::episodes::course;
-use timeline::fact::{ConditionStatus, Kind, Phase, PodFact};
+use timeline::fact::{ConditionStatus, Container, Kind, Phase, PodFact, Role};
 use timeline::history::MOST_CHANGES;
 use timeline::model::{Model, PodState};
 use timeline::rollout;
@@ -150,18 +151,38 @@ fn a_pod_that_is_seen_just_after_its_rollout_is_complete_counts() {
     assert_eq!(counts(23_001), [(0, 0), (1_000, 2)], "streams do not overtake each other by so much");
 }
 
+/// The cause of a rollout that was superseded at that time, and had one pod of its own since 20 s.
+fn cause_of_superseded(pod: fn(&mut PodFact), superseded_millis: Millis, change: fn(&mut Web)) -> Option<String> {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, pod);
+    change(&mut web);
+    web.now = superseded_millis;
+    next_revision(&mut web, 3, [1, 0]);
+    let model = web.timeline.model();
+    let deployment = model.deployments.get(&WEB).unwrap();
+    course::never_ready(model, deployment, &deployment.rollouts[1])
+}
+
+#[test]
+fn a_superseded_rollout_whose_pods_never_started_had_trouble() {
+    let said = |at_millis: Millis, change: fn(&mut Web)| cause_of_superseded(creating, at_millis, change);
+    let late = || Some("Revision 2 makes no progress: pods do not start.".to_owned());
+    assert_eq!(said(80_000, |_| {}), None, "it may take a minute");
+    assert_eq!(said(80_001, |_| {}), late());
+    let pulls: fn(&mut Web) = |web| web.event(200, "Pulling", "Pulling image \"web:v2\"");
+    assert_eq!(said(320_000, pulls), None, "a pull may take five minutes");
+    assert_eq!(said(320_001, pulls), late());
+    let has_init: fn(&mut Web) = |web| {
+        web.deployment(|deployment| deployment.spec.progress_deadline_seconds = Some(400));
+        web.pod(200, |pod| pod.containers.insert(0, Container::new("migrate".into(), Role::Init)));
+    };
+    assert_eq!(said(220_000, has_init), None, "init containers may take half the progress deadline");
+    assert_eq!(said(220_001, has_init), late());
+}
+
 #[test]
 fn a_superseded_rollout_whose_pods_were_never_ready_had_trouble() {
-    let said = |superseded_millis: Millis, change: fn(&mut Web)| {
-        let mut web = Web::replacing();
-        web.add_pod(200, SECOND, unready);
-        change(&mut web);
-        web.now = superseded_millis;
-        next_revision(&mut web, 3, [1, 0]);
-        let model = web.timeline.model();
-        let deployment = model.deployments.get(&WEB).unwrap();
-        course::never_ready(model, deployment, &deployment.rollouts[1])
-    };
+    let said = |at_millis: Millis, change: fn(&mut Web)| cause_of_superseded(unready, at_millis, change);
     let late = "Revision 2 makes no progress: pods do not become ready.".to_owned();
     assert_eq!(said(50_001, |_| {}), Some(late));
     assert_eq!(said(50_000, |_| {}), None, "it may take 30 s");

@@ -44,25 +44,53 @@ fn a_take_down_says_that_no_pod_is_available_and_when_the_grace_period_ends() {
     assert_eq!(web.view().next, "Recreate: the next revision starts when 1 pod is gone.");
 }
 
-#[test]
-fn a_rollout_by_recreate_is_told_with_the_time_since_its_take_down() {
+/// Revision 2 is complete at 120.5 s, after the old pods were gone at 120 s.
+fn complete_after_its_take_down() -> Web {
     let mut web = taken_down_for_an_edit().at(120_000);
     (100..103).for_each(|pod| web.delete_pod(pod));
     web.add_set(SECOND, set(SECOND, 2, 3, 0));
     web.deployment(|deployment| deployment.revision = Some(2));
     (200..203).for_each(|pod| web.add_ready_pod(pod, SECOND));
     web.wait(500).report();
+    web
+}
+
+/// When each rollout started, and when it began for the pods.
+fn begins(web: &Web) -> Vec<(Option<Millis>, Option<Millis>)> {
+    let model = web.timeline.model();
+    let deployment = model.deployments.get(&WEB).unwrap();
+    let began = |of| rollout::began_millis(model, deployment, of);
+    deployment.rollouts.iter().map(|of| (of.started_millis, began(of))).collect()
+}
+
+#[test]
+fn a_rollout_by_recreate_is_told_with_the_time_since_its_take_down() {
+    let web = complete_after_its_take_down();
     let told = "Revision 2 is complete after 0.5 s, 1 min 0 s after the old pods were scaled down.";
     assert_eq!(web.lines(LineKind::Done), ["Revision 1 is complete after 5.0 s.", told]);
-    let began = |web: &Web| {
-        let model = web.timeline.model();
-        let deployment = model.deployments.get(&WEB).unwrap();
-        let began = |of| rollout::began_millis(model, deployment, of);
-        deployment.rollouts.iter().map(|of| (of.started_millis, began(of))).collect::<Vec<_>>()
-    };
-    assert_eq!(began(&web), [(Some(0), Some(0)), (Some(120_000), Some(60_000))]);
+    assert_eq!(begins(&web), [(Some(0), Some(0)), (Some(120_000), Some(60_000))]);
     // Old pods of a rolling update go while new ones come.
-    assert_eq!(began(&Web::reported()), [(Some(0), Some(0)), (Some(20_000), Some(20_000))]);
+    assert_eq!(begins(&Web::reported()), [(Some(0), Some(0)), (Some(20_000), Some(20_000))]);
+}
+
+/// The rollback has the ReplicaSet of revision 1, which was scaled down long before.
+#[test]
+fn a_rollback_that_is_superseded_before_it_has_pods_was_not_taken_down() {
+    let mut web = complete_after_its_take_down().at(200_000);
+    web.edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v1"), Some(1)));
+    web.set(2, |set| set.revision = Some(3));
+    web.deployment(|deployment| deployment.revision = Some(3));
+    web.take_down(SECOND, 200);
+    web.wait_until(202_000)
+        .edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v4"), Some(4)));
+    web.wait_until(210_000);
+    (200..203).for_each(|pod| web.delete_pod(pod));
+    web.add_set(4, set(4, 4, 3, 0));
+    web.deployment(|deployment| deployment.revision = Some(4));
+    (300..303).for_each(|pod| web.add_ready_pod(pod, 4));
+    web.wait(500).report();
+    assert_eq!(web.lines(LineKind::Done).last().unwrap(), "Revision 4 is complete after 0.5 s.");
+    assert_eq!(begins(&web)[2..], [(Some(200_000), Some(200_000)), (Some(210_000), Some(210_000))]);
 }
 
 #[test]
