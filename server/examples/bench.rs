@@ -2,8 +2,9 @@
 //!
 //! `cargo run --release --example bench`. Events are of a pod of 11 KB as it is sent (two containers, environment, managedFields) in a
 //! Deployment of 100 pods, decoded, translated, applied and encoded; the first two again with their allocations.
-//! Memory is what the allocator hands out for 20,000 live pods of 50 Deployments, each with five states. The snapshot is of one Deployment with 5,000 pods. What a hub does itself where somebody new
-//! looks, before others are heard again, is measured for 100 Deployments of 100 pods.
+//! Memory is what the allocator hands out for 20,000 live pods of 50 Deployments, each with five states. The snapshot is of one
+//! Deployment with 5,000 pods. What a hub does itself where somebody new looks, before others are heard again, is measured for 100
+//! Deployments of 100 pods.
 
 #![allow(clippy::indexing_slicing, reason = "a tool of our own on data of its own")]
 
