@@ -1,9 +1,10 @@
 //! What the timeline costs, on one core: time per pod event, memory per pod, time to bring a viewer up to date.
 //!
 //! `cargo run --release --example bench`. Events are of a pod of 11 KB as it is sent (two containers, environment, managedFields) in a
-//! Deployment of 100 pods, decoded, translated, applied and encoded. Memory is what the allocator hands out for 20,000 live
-//! pods of 50 Deployments, each with five states. The snapshot is of one Deployment with 5,000 pods. What a hub does itself where somebody new
-//! looks, before others are heard again, is measured for 100 Deployments of 100 pods.
+//! Deployment of 100 pods, decoded, translated, applied and encoded; the first two again with their allocations.
+//! Memory is what the allocator hands out for 20,000 live pods of 50 Deployments, each with five states. The snapshot is of one
+//! Deployment with 5,000 pods. What a hub does itself where somebody new looks, before others are heard again, is measured for 100
+//! Deployments of 100 pods.
 
 #![allow(clippy::indexing_slicing, reason = "a tool of our own on data of its own")]
 
@@ -11,9 +12,11 @@ use std::alloc::System;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
+use server::kube::line::{WatchEvent, decode_line};
 use server::kube::translate::Object;
-use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use timeline::fact::{Kind, Seen};
 use timeline::view::Now;
 use timeline::wire::{self, Delta, Objects, Said, ServerFrame, Snapshot};
@@ -141,6 +144,35 @@ fn best(job: &mut dyn FnMut()) -> Duration {
     (0..9).map(|_| run(job)).min().unwrap_or_default()
 }
 
+fn decode_pod(line: &str) -> Option<Object> {
+    match decode_line(Kind::Pod, line.as_bytes()) {
+        Ok(WatchEvent::Object(object, _)) => Some(object),
+        _ => None,
+    }
+}
+
+/// Time and allocations from the line of a watch to the fact. Nothing can be faster than reading the JSON and forgetting it.
+fn lines() {
+    const LINES: u64 = 1_000;
+    let line = |number| format!("{{\"type\":\"MODIFIED\",\"object\":{}}}\n", pod(number, true));
+    let lines: Vec<String> = (0..LINES).map(line).collect();
+    let measure = |name: &str, job: &dyn Fn(&str)| {
+        let mut run = || lines.iter().for_each(|line| job(black_box(line)));
+        let micros = best(&mut run).as_secs_f64() * 1e6 / LINES as f64;
+        let region = Region::new(ALLOCATED);
+        run();
+        let change = region.change();
+        let allocations = (change.allocations + change.reallocations) as f64 / LINES as f64;
+        println!("  {name:<17} {micros:>6.2} µs {allocations:>6.1} allocations");
+    };
+    println!("one line of a watch of {} bytes (best of 9):", lines.first().map_or(0, String::len));
+    measure("read and forget", &|line| drop(black_box(serde_json::from_str::<IgnoredAny>(line))));
+    measure("decode", &|line| drop(black_box(decode_pod(line))));
+    measure("decode, translate", &|line| {
+        drop(black_box(decode_pod(line).map(|object| object.fact(Seen::Modified))));
+    });
+}
+
 /// What a hub's task does for somebody new: the first snapshot of a stream, the copy for a page, and that for an excerpt.
 fn begin() {
     const DEPLOYMENTS: u64 = 100;
@@ -252,6 +284,7 @@ fn main() {
     println!("  encode     {:>7.2} µs", micros(encode));
     println!("  together   {:>7.2} µs (limit 60)", micros(decode + translate + apply + encode));
     println!("  frame      {:>7.1} bytes", bytes as f64 / frames.max(1) as f64);
+    lines();
     memory();
     snapshot();
     begin();

@@ -22,7 +22,7 @@ use crate::setup::{ChartTools, KUBERNETES, ensure_chart_tools, ensure_helm};
 const CHART: &str = "deploy/chart";
 const README: &str = "deploy/chart/README.md";
 const MANIFESTS: &str = "deploy/kubernetes.yaml";
-/// The case that the manifests are rendered from.
+/// The case that the manifests are rendered from: they are its snapshot.
 const MANIFESTS_CASE: &str = "manifests";
 /// Name and namespace of the release in all renderings.
 const RELEASE: &str = "rollcast";
@@ -112,7 +112,7 @@ fn values_file(case: &str) -> PathBuf {
 fn generated(rendered: &[(String, String)]) -> Result<Vec<(String, String)>> {
     let mut files = Vec::new();
     let dashboard = std::fs::read_to_string(process::workspace_path(CHART).join(DASHBOARD))?;
-    for (name, text) in rendered {
+    for (name, text) in rendered.iter().filter(|(name, _)| name != MANIFESTS_CASE) {
         files.push((format!("{CHART}/ci/snapshots/{name}.yaml"), without_dashboard(text, &dashboard)));
     }
     let (_, manifests) = rendered

@@ -144,7 +144,7 @@ enum Command {
     /// Build the files of a release: programs, archives, images, manifests
     #[command(subcommand)]
     Release(release::Command),
-    /// Screenshots of chosen moments into a folder
+    /// Screenshots of the README into a folder
     Shots {
         /// Only the film of the README: a rollout that supersedes another
         #[arg(long)]

@@ -1,4 +1,4 @@
-//! Screenshots of chosen moments: recordings held at fixed times, both themes, several widths; and a film of one of them.
+//! Screenshots and the film of the README: recordings held at fixed times. Sheets of all pages.
 
 use std::path::{Path, PathBuf};
 
@@ -11,24 +11,17 @@ use crate::{build, process};
 
 /// Where screenshots go if no other folder is named.
 pub const FOLDER: &str = "target/shots";
-/// A picture: file name, recording, seconds, Deployment, size, theme and more of the query.
-const MOMENTS: [(&str, &str, &str, &str, &str, &str); 7] = [
-    ("rollout-midway-light", "rolling-one-by-one", "9", "basic", "1440x900", "light"),
-    ("stuck-dark", "failing-rollout-halts-then-undo", "8", "test", "1440x900", "dark"),
-    ("out-of-rotation-light", "relabel-pod", "7", "nginx", "1440x900", "light"),
-    ("killed-pod-dark", "kill-pod", "5.5", "nginx", "1440x900", "dark"),
-    ("deadline-light", "deadline-exceeded", "24", "web", "1440x900", "light"),
-    ("phone-light", "rollout", "14", "nginx", "390x844", "light"),
-    ("moment-light", "rollover", "12", "web", "1440x900", "light&at=2026-11-21T04:53:12.600Z"),
+/// A picture: file name, recording, seconds, Deployment, query, and the selector of a link that is clicked first.
+const MOMENTS: [(&str, &str, &str, &str, &str, &str); 2] = [
+    ("out-of-rotation-light", "relabel-pod", "7", "nginx", "theme=light", ""),
+    // With the current revision opened.
+    ("moment-light", "rollover", "12", "web", "theme=light&at=2026-11-21T04:53:12.600Z", "#gutter > :last-child a"),
 ];
-/// Recordings for the list and the wall, held where most of them move.
+/// Recordings for the wall, held where most of them move.
 const MANY: [&str; 7] =
     ["quota", "proportional-scaling", "rollover", "pause-midway", "kill-pod", "deleted-and-recreated", "rollout"];
 const MANY_HELD_AT: &str = "14";
 const SHEET: [&str; 4] = ["rollover", "failing-rollout-halts-then-undo", "quota", "image-missing"];
-/// File name, size, and address of pages of all of these.
-const OF_MANY: [(&str, &str, &str); 2] =
-    [("list-light", "1440x900", "/?theme=light"), ("wall-dark", "1920x1080", "/wall?theme=dark")];
 
 /// The film: recording, Deployment, window, and the scale at which it is drawn.
 const FILM: (&str, &str, &str, &str) = ("rollover", "web", "1440x960", "0.75");
@@ -78,22 +71,20 @@ pub fn sheet(folder: &str) -> Result<()> {
     process::run(sheet.args([&playground.address, &recordings.address]).arg(&folder))
 }
 
+/// Takes the screenshots of the README into a folder.
 pub fn take(folder: &str) -> Result<()> {
     let (rollcast, browser, folder) = prepare(folder)?;
     let shoot = |name: &str, address: &str, size: &str, click: &str, says: &str| {
         let file = folder.join(format!("{name}.png"));
         process::run(browser.node("measure/shoot.mjs").arg(address).arg(file).args([size, click, says]))
     };
-    for (name, recording, seconds, deployment, size, theme) in MOMENTS {
+    for (name, recording, seconds, deployment, query, click) in MOMENTS {
         let server = held(&rollcast, seconds, &[recording])?;
         let place = format!("clusters/{recording}/namespaces/{recording}/deployments/{deployment}");
-        let click = if theme.contains("&at=") { "#gutter > :last-child a" } else { "" }; // with the current revision opened
-        shoot(name, &format!("{}/{place}?theme={theme}", server.address), size, click, "")?;
+        shoot(name, &format!("{}/{place}?{query}", server.address), "1440x900", click, "")?;
     }
     let server = held(&rollcast, MANY_HELD_AT, &MANY)?;
-    for (name, size, page) in OF_MANY {
-        shoot(name, &format!("{}{page}", server.address), size, "", "")?;
-    }
+    shoot("wall-dark", &format!("{}/wall?theme=dark", server.address), "1920x1080", "", "")?;
     // The playground's third story step, by its own clock; what it shows follows from the seed.
     let server = Server::playground(&rollcast, &std::env::temp_dir().join("rollcast.kubeconfig"), &[])?;
     let address = format!("{}/playground?theme=light", server.address);

@@ -11,6 +11,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+
 /// Files of a crate, relative to its `src`, and the files that each depends on.
 pub type Arrows = BTreeMap<String, BTreeSet<String>>;
 
@@ -334,69 +336,36 @@ fn end_of_item(tokens: &[String], from: usize) -> usize {
     tokens.len()
 }
 
-/// Names, `::` and single signs; comments, texts and lifetimes are left out.
+/// Names, `::`, brackets and single signs; comments, literals and lifetimes are left out.
 fn tokens(text: &str) -> Vec<String> {
-    let chars: Vec<char> = text.chars().collect();
-    let is = |at: usize, sign: char| chars.get(at) == Some(&sign);
-    let is_letter = |at: usize| chars.get(at).is_some_and(|c| c.is_alphanumeric() || *c == '_');
-    let (mut tokens, mut at) = (Vec::new(), 0);
-    while let Some(&sign) = chars.get(at) {
-        let start = at;
-        match sign {
-            '/' if is(at + 1, '/') => at = end_of(&chars, at, &['\n']),
-            '/' if is(at + 1, '*') => at = end_of(&chars, at + 2, &['*', '/']),
-            '"' => at = end_of_text(&chars, at + 1),
-            '\'' if is(at + 1, '\\') => at = end_of(&chars, at + 3, &['\'']),
-            '\'' if is(at + 2, '\'') => at += 3,
-            '\'' => {
-                at += 1;
-                while is_letter(at) {
-                    at += 1;
-                }
-            }
-            ':' if is(at + 1, ':') => {
-                tokens.push("::".to_owned());
-                at += 2;
-            }
-            _ if is_letter(at) => {
-                while is_letter(at) {
-                    at += 1;
-                }
-                let name: String = chars[start..at].iter().collect();
-                let signs = chars[at..].iter().take_while(|c| **c == '#').count();
-                match name.as_str() {
-                    "r" | "br" | "cr" if is(at + signs, '"') => {
-                        let end: Vec<char> = std::iter::once('"').chain(std::iter::repeat_n('#', signs)).collect();
-                        at = end_of(&chars, at + signs + 1, &end);
-                    }
-                    "b" | "c" if is(at, '"') || is(at, '\'') => {}
-                    _ => tokens.push(name),
-                }
-            }
-            _ => {
-                if !sign.is_whitespace() {
-                    tokens.push(sign.to_string());
-                }
-                at += 1;
-            }
-        }
-    }
+    let mut tokens = Vec::new();
+    push_tokens(text.parse().unwrap(), &mut tokens);
     tokens
 }
 
-/// The place after the next `end`.
-fn end_of(chars: &[char], from: usize, end: &[char]) -> usize {
-    let rest = chars.get(from..).unwrap_or_default();
-    rest.windows(end.len()).position(|window| window == end).map_or(chars.len(), |at| from + at + end.len())
-}
-
-fn end_of_text(chars: &[char], mut at: usize) -> usize {
-    while let Some(sign) = chars.get(at) {
-        match sign {
-            '\\' => at += 2,
-            '"' => return at + 1,
-            _ => at += 1,
+fn push_tokens(stream: TokenStream, tokens: &mut Vec<String>) {
+    let mut trees = stream.into_iter().peekable();
+    let is_colon = |tree: &TokenTree| matches!(tree, TokenTree::Punct(sign) if sign.as_char() == ':');
+    while let Some(tree) = trees.next() {
+        match tree {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Brace | Delimiter::None => ("{", "}"),
+                };
+                tokens.push(open.to_owned());
+                push_tokens(group.stream(), tokens);
+                tokens.push(close.to_owned());
+            }
+            TokenTree::Ident(name) => tokens.push(name.to_string()),
+            TokenTree::Punct(sign) if sign.as_char() == '\'' => drop(trees.next()), // the name of a lifetime
+            TokenTree::Punct(sign) => {
+                let is_path = sign.as_char() == ':' && sign.spacing() == Spacing::Joint;
+                let second = trees.next_if(|next| is_path && is_colon(next));
+                tokens.push(if second.is_some() { "::".to_owned() } else { sign.to_string() });
+            }
+            TokenTree::Literal(_) => {}
         }
     }
-    at
 }

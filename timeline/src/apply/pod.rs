@@ -9,7 +9,7 @@ use super::pending::{EndMark, UnsettledEnd};
 use crate::model::fact::{Container, Kind, Phase, PodFact, Seen};
 use crate::model::{EndReason, Pod, PodNow, PodState};
 use crate::rules::messages::GATED;
-use crate::rules::phase::{self, Reading};
+use crate::rules::phase;
 use crate::rules::pulls::is_image_reason;
 use crate::{Change, Millis, Uid};
 
@@ -73,9 +73,9 @@ impl Timeline {
         if seen != Seen::Deleted {
             let min_ready = fact.meta.controller.and_then(|set| self.model.replica_sets.get(&set));
             let min_ready = min_ready.map_or(0, |set| set.now.min_ready_seconds);
-            let reading = phase::read(fact);
-            let due = self.counts_at(uid, &reading, min_ready, at);
-            let state = counted_state(reading.state, due);
+            let (read_state, explained) = phase::read(fact);
+            let due = self.counts_at(uid, explained.ready_since_millis, min_ready, at);
+            let state = counted_state(read_state, due);
             if before.is_some() {
                 self.change_owner(at, uid, fact.meta.controller);
             } else if let Some(set) = fact.meta.controller {
@@ -128,7 +128,7 @@ impl Timeline {
                 terminal_millis: is_terminal.then_some(if is_old { fact.meta.created_at_millis } else { at }),
                 listed_millis: is_listed.then_some(at),
                 disruption: fact.disruption.clone().map(|reason| Box::new((reason, at))),
-                ..PodNow::default()
+                ..explained
             };
             if let Some(before) = state_before {
                 let is_restarted = self.tell_restarts(at, uid, fact, seen != Seen::InList);
@@ -136,7 +136,7 @@ impl Timeline {
                     self.tell_readiness(at, uid, before, seen != Seen::InList, is_restarted);
                 }
             }
-            self.note_now((at, seen != Seen::InList), uid, fact, reading, begun);
+            self.note_now((at, seen != Seen::InList), uid, fact, begun);
             if has_failed && !was_terminal {
                 self.tell_failure(at, uid, because, fact);
             }
@@ -181,10 +181,9 @@ impl Timeline {
         self.note_counts(at, uid, before, [set], Seen::Modified);
     }
 
-    /// When a pod starts to count, if that is later; the cluster's clock decides. Whatever is known of the clocks, that is at most so
-    /// many seconds after it was first seen ready, and one that counts goes on to count.
-    fn counts_at(&self, uid: Uid, reading: &Reading, min_ready_seconds: u32, at: Millis) -> Option<Millis> {
-        let since = reading.ready_since_millis.filter(|_| reading.state == PodState::Ready);
+    /// When a pod that is ready `since` then starts to count, if that is later; the cluster's clock decides. Whatever is known of the
+    /// clocks, that is at most so many seconds after it was first seen ready, and one that counts goes on to count.
+    fn counts_at(&self, uid: Uid, since: Option<Millis>, min_ready_seconds: u32, at: Millis) -> Option<Millis> {
         let due = self.due_at(since, min_ready_seconds, at)?;
         let is_seen = |pod: &&Pod| pod.state().is_ready() && pod.now.ready_since_millis == since;
         let latest = match self.model.pods.get(&uid).filter(is_seen) {
@@ -244,26 +243,24 @@ impl Timeline {
         }
     }
 
-    /// Keeps what a fact says of a pod, with what `begun` has of the state that it is in. `news` is when that arrived, and whether it was
-    /// seen when it happened.
-    fn note_now(&mut self, news: (Millis, bool), uid: Uid, fact: &PodFact, reading: Reading, begun: PodNow) {
+    /// Keeps what a fact says of a pod. `begun` has what explains its state, and what began with it. `news` is when that arrived, and
+    /// whether it was seen when it happened.
+    fn note_now(&mut self, news: (Millis, bool), uid: Uid, fact: &PodFact, begun: PodNow) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let told_millis = news.0.saturating_sub(self.skew.millis());
         let known = pod.now.disruption.as_deref().map(|(reason, _)| reason);
-        let is_ungated = pod.now.reason == GATED && reading.reason != GATED;
+        let is_ungated = pod.now.reason == GATED && begun.reason != GATED;
         // The last delete, which removes a pod that has ended, has the time when it happens: a grace period that is over ended before.
         let grace_ends = pod.now.deletion_at_millis.filter(|_| fact.phase.is_terminal());
         let now = PodNow {
             node: fact.node.clone(),
-            reason: reading.reason,
-            message: reading.message,
             restarts: phase::restarts(&fact.containers),
             most_restarts: pod.now.most_restarts.max(phase::sum_restarts(&fact.containers)),
             pull_error: pull_error(&fact.containers, &pod.now.pull_error),
             deletion_at_millis: fact.deletion_at_millis.map(|at| grace_ends.map_or(at, |ends| at.min(ends))),
             terminal_millis: pod.now.terminal_millis.or(begun.terminal_millis),
             listed_millis: begun.listed_millis.or(pod.now.listed_millis),
-            ready_since_millis: reading.ready_since_millis.or(pod.now.ready_since_millis),
+            ready_since_millis: begun.ready_since_millis.or(pod.now.ready_since_millis),
             disruption: begun.disruption.filter(|new| known != Some(&new.0)).or_else(|| pod.now.disruption.clone()),
             ungated_millis: if is_ungated { Some(news.0) } else { pod.now.ungated_millis },
             nominated_node: fact.nominated_node.as_deref().map(Box::from),

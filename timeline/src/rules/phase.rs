@@ -8,11 +8,11 @@
 //! pod is Running most of the time. So the order of the rules in [`read`] matters.
 
 use crate::Millis;
-use crate::model::PodState;
 use crate::model::fact::{
     Condition, ConditionStatus, Container, ContainerState, Phase, PodCondition, PodFact, RESTARTING_ALL, Role,
     STATUS_UNKNOWN,
 };
+use crate::model::{PodNow, PodState};
 use crate::rules::messages::is_ordinary_wait;
 
 /// Longest start that probes are taken to allow.
@@ -21,19 +21,6 @@ pub const LONGEST_PROBE_MILLIS: Millis = 3_600_000;
 const SLOWER: Millis = 2;
 /// Containers may run this long without being ready whatever their probes say.
 const READY_MILLIS: Millis = 30_000;
-
-/// The state of a pod, with the details that explain it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
-    /// Its state, `Ready` and `Available` not yet told apart (see [`Reading::ready_since_millis`]).
-    pub state: PodState,
-    /// The reason shown beside the state; empty when there is nothing to say.
-    pub reason: String,
-    /// The message behind the reason; empty when there is none.
-    pub message: String,
-    /// For a ready pod: since when, by the kubelet's clock.
-    pub ready_since_millis: Option<Millis>,
-}
 
 /// Computes how long containers may run before they are ready: half as much again as their probes allow, as the kubelet is slower
 /// than its plan.
@@ -48,14 +35,11 @@ pub fn allowed_as_before_millis(slowest_millis: Millis) -> Millis {
     slowest_millis.saturating_mul(SLOWER).min(allowed_until_ready_millis(LONGEST_PROBE_MILLIS))
 }
 
-/// Reads a pod's state. A ready pod reads as [`PodState::Ready`] with the time it became ready; whether it counts
-/// already is for [`available_at`] to say.
-pub fn read(pod: &PodFact) -> Reading {
-    let say = |state, reason: &str, message: &str| Reading {
-        state,
-        reason: reason.to_owned(),
-        message: message.to_owned(),
-        ready_since_millis: None,
+/// Reads a pod's state, and what explains it: `reason`, `message` and, of a ready pod, `ready_since_millis`; no other field is set.
+/// A ready pod reads as [`PodState::Ready`]; whether it counts already is for [`available_at`] to say.
+pub fn read(pod: &PodFact) -> (PodState, PodNow) {
+    let say = |state, reason: &str, message: &str| {
+        (state, PodNow { reason: reason.to_owned(), message: message.to_owned(), ..PodNow::default() })
     };
     if pod.deletion_at_millis.is_some() {
         return say(PodState::Terminating, &pod.reason, &pod.message);
@@ -71,7 +55,8 @@ pub fn read(pod: &PodFact) -> Reading {
         return say(PodState::Failing, reason, message);
     }
     if let Some(condition) = pod.ready.as_ref().filter(|c| c.status == ConditionStatus::True) {
-        return Reading { ready_since_millis: condition.last_transition_millis, ..say(PodState::Ready, "", "") };
+        let ready_since_millis = condition.last_transition_millis;
+        return (PodState::Ready, PodNow { ready_since_millis, ..PodNow::default() });
     }
     if pod.node.is_none() {
         let (reason, message) = condition_words(pod.scheduled.as_ref().filter(|c| c.status == ConditionStatus::False));
@@ -230,8 +215,8 @@ mod tests {
     fn reads(change: impl FnOnce(&mut PodFact)) -> (PodState, String) {
         let mut pod = pod();
         change(&mut pod);
-        let reading = read(&pod);
-        (reading.state, reading.reason)
+        let (state, now) = read(&pod);
+        (state, now.reason)
     }
 
     #[test]
