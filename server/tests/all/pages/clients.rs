@@ -9,9 +9,9 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderName, Request, StatusCode, header};
-use futures::StreamExt;
 use futures::channel::mpsc;
 use futures::future::join_all;
+use futures::{FutureExt, StreamExt};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use server::access::cookie::SessionKeys;
@@ -157,6 +157,8 @@ async fn moments_and_links_that_are_taken_away_are_written_down() {
         post(revoke, format!("id={id}")).await;
         ids.push(id);
     }
+    let left = post("/api/v1/shares", format!("to={PAGE}")).now_or_never();
+    assert!(left.is_none(), "its client leaves before it is answered");
     let lines = || -> Vec<(String, String)> {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         let read = |line: &str| serde_json::from_str::<Value>(line).unwrap();
@@ -166,11 +168,11 @@ async fn moments_and_links_that_are_taken_away_are_written_down() {
         };
         text.lines().map(read).map(told).collect()
     };
-    until("all is written down", async || lines().len() == 6).await;
+    until("all is written down", async || lines().len() == 7).await;
     let did = |what: &str| lines().into_iter().filter(|(did, _)| did == what).map(|(_, at)| at).collect::<Vec<_>>();
     assert_eq!((did("followed"), did("looked at a moment")), (vec![PAGE.to_owned()], vec![PAGE.to_owned()]));
     assert_eq!(did("revoked a link"), [format!("/shares#{}", ids[0]), format!("/shares#{}", ids[1])]);
-    assert_eq!(did("made a link").len(), 2);
+    assert_eq!(did("made a link").len(), 3);
 }
 
 #[tokio::test]
