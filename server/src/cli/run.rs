@@ -438,7 +438,7 @@ async fn publish(
     }
     let (connections, trusted) = (rollcast.connections.clone(), rollcast.clone());
     let is_trusted = move |address| trusted.is_proxy(address);
-    let server = accept(listener, http::router(rollcast), connections, is_trusted, tls);
+    let server = accept(listener, http::router(rollcast.clone()), connections, is_trusted, tls);
     // Not a graceful shutdown: open websockets would keep it waiting for ever, and pages reconnect by themselves.
     tokio::select! {
         () = server => {}
@@ -456,6 +456,9 @@ async fn publish(
             () = stored => {}
             () = again => {}
         }
+    }
+    if let Some(audit) = &rollcast.site.audit {
+        audit.flush().await;
     }
     Ok(())
 }
