@@ -102,10 +102,10 @@ struct Session<'s, S> {
     /// The permissions that `view` has; it may have a named namespace besides.
     applied_permissions: Arc<Permissions>,
     subscription: Subscription,
-    /// The review of a named namespace that is under way.
+    /// The review of a named namespace that is under way, or the wait before `pending`.
     review: Fuse<BoxFuture<'static, Option<bool>>>,
-    /// The Deployment to follow when the review ends. Until then no further request is read.
-    pending: Option<(Workload, Option<Position>)>,
+    /// The scope to follow when that wait ends. Until then no further request is read.
+    pending: Option<(Scope, Option<Position>)>,
     /// When the last review that allowed a named namespace ended.
     allowed_at: Instant,
 }
@@ -166,16 +166,16 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         Ok(())
     }
 
-    /// Takes the result of a review; `None` if the cluster did not respond.
+    /// Takes the result of a review; `None` if the cluster did not respond, or for a list.
     async fn apply_review(&mut self, is_allowed: Option<bool>) -> Result<(), SessionEnd> {
         match (self.pending.take(), is_allowed) {
-            (Some((workload, since)), is_allowed) => {
+            (Some((scope, since)), is_allowed) => {
                 self.reset_view();
                 self.allowed_at = Instant::now();
-                if is_allowed == Some(true) {
+                if let (Scope::Workload(workload), Some(true)) = (&scope, is_allowed) {
                     self.view = self.view.clone().and_namespace(&workload.cluster, &workload.namespace);
                 }
-                self.follow(Scope::Workload(workload), since).await
+                self.follow(scope, since).await
             }
             (None, Some(true)) => {
                 self.allowed_at = Instant::now();
@@ -197,17 +197,13 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
             ViewerFrame::Hello { .. } => Ok(()),
             ViewerFrame::Subscribe { scope, since } => {
                 self.audit(&scope, "followed");
-                match scope {
-                    Scope::Workload(workload) => {
-                        self.review = self.start_review(&workload);
-                        self.pending = Some((workload, since));
-                        Ok(())
-                    }
-                    scope => {
-                        self.review = Fuse::terminated();
-                        self.reset_view();
-                        self.follow(scope, since).await
-                    }
+                self.review = self.start_wait(&scope);
+                if self.review.is_terminated() {
+                    self.reset_view();
+                    self.follow(scope, since).await
+                } else {
+                    self.pending = Some((scope, since));
+                    Ok(())
                 }
             }
             ViewerFrame::Moment { at_millis } => self.send_moment(at_millis).await,
@@ -259,6 +255,33 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         let Subscription::Deployment(followed) = &self.subscription else { return None };
         let shared = self.view.clone().with_permissions(self.applied_permissions.clone());
         (self.view.can_see(&followed.workload) && !shared.can_see(&followed.workload)).then_some(&followed.workload)
+    }
+
+    /// Begins to wait for the client's turn to follow a scope, and then for the review of its namespace; terminated if
+    /// there is nothing to wait for. The loop of the session waits: heartbeats go on.
+    fn start_wait(&self, scope: &Scope) -> Fuse<BoxFuture<'static, Option<bool>>> {
+        let view = self.view.clone();
+        match (scope, &self.subscription) {
+            (Scope::Nothing, _) => Fuse::terminated(),
+            // Other lines of the same list.
+            (Scope::List { query, .. }, Subscription::List(listed)) if listed.query == *query => Fuse::terminated(),
+            (Scope::List { query, .. }, _) => {
+                let query = query.clone();
+                let wait = async move {
+                    view.throttle_list(&query).await;
+                    None
+                };
+                wait.boxed().fuse()
+            }
+            (Scope::Workload(workload), _) => {
+                let review = self.start_review(workload);
+                let wait = async move {
+                    view.throttle().await; // the hub's task makes the first frame
+                    review.await
+                };
+                wait.boxed().fuse()
+            }
+        }
     }
 
     /// Begins to ask whether the namespace of a workload may be seen.

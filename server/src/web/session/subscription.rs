@@ -150,7 +150,6 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
         drop(before); // its seat is free
         // Without a free seat the viewer connects again in a moment, as after a broken connection.
         let hub = self.view.subscribe_to(hub).ok_or(SessionEnd::Broken)?;
-        self.view.throttle().await; // the hub's task makes the first frame
         let (first, followed) = hub.follow(workload, since).await.map_err(|_| SessionEnd::Broken)?;
         if self.permissions.has_changed().unwrap_or(true) {
             let shared = self.view.clone().with_permissions(self.permissions.borrow().clone());
