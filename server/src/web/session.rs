@@ -106,6 +106,8 @@ struct Session<'s, S> {
     review: Fuse<BoxFuture<'static, Option<bool>>>,
     /// The scope to follow when that wait ends. Until then no further request is read.
     pending: Option<(Scope, Option<Position>)>,
+    /// The frame of a past moment that is being made. Until it is sent no further request is read.
+    moment: Fuse<BoxFuture<'static, Option<Bytes>>>,
     /// When the last review that allowed a named namespace ended.
     allowed_at: Instant,
 }
@@ -123,6 +125,7 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
             subscription: Subscription::Nothing,
             review: Fuse::terminated(),
             pending: None,
+            moment: Fuse::terminated(),
             allowed_at: Instant::now(),
         })
     }
@@ -206,7 +209,10 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
                     Ok(())
                 }
             }
-            ViewerFrame::Moment { at_millis } => self.send_moment(at_millis).await,
+            ViewerFrame::Moment { at_millis } => {
+                self.moment = self.start_moment(at_millis);
+                Ok(())
+            }
         }
     }
 
@@ -230,17 +236,16 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         }
     }
 
-    /// Sends the state at another time, unless the permissions changed while it was computed.
-    async fn send_moment(&mut self, at_millis: Millis) -> Result<(), SessionEnd> {
-        let Subscription::Deployment(followed) = &self.subscription else { return Ok(()) };
+    /// Begins to make the frame of the followed Deployment at another time. `None` if it cannot be made.
+    fn start_moment(&self, at_millis: Millis) -> Fuse<BoxFuture<'static, Option<Bytes>>> {
+        let Subscription::Deployment(followed) = &self.subscription else { return Fuse::terminated() };
         self.audit(&Scope::Workload(followed.workload.clone()), "looked at a moment");
-        let turn = self.view.moment_turn().await;
-        let moment = followed.hub.moment_frame(&followed.workload, at_millis).await.map_err(|_| SessionEnd::Broken)?;
-        drop(turn); // sending may take long
-        if self.permissions.has_changed().unwrap_or(true) {
-            return Ok(()); // the changed permissions are applied first; the page asks again
-        }
-        send(self.out, Message::Binary(moment.ok_or(SessionEnd::Broken)?)).await
+        let (view, hub, workload) = (self.view.clone(), followed.hub.clone(), followed.workload.clone());
+        let frame = async move {
+            let _turn = view.moment_turn().await;
+            hub.moment_frame(&workload, at_millis).await.ok().flatten()
+        };
+        frame.boxed().fuse()
     }
 
     /// Shows what the current permissions show, without a namespace that was named before.
@@ -360,7 +365,10 @@ async fn run(
                     send(session.out, Message::Ping(Bytes::new())).await?;
                 }
             }
-            message = inbox.next(), if session.pending.is_none() => {
+            moment = &mut session.moment => {
+                send(session.out, Message::Binary(moment.ok_or(SessionEnd::Broken)?)).await?;
+            }
+            message = inbox.next(), if session.pending.is_none() && session.moment.is_terminated() => {
                 let message = message.ok_or(SessionEnd::Left)?.map_err(read_error_end)?;
                 unanswered = 0;
                 if let Some(frame) = request(message)? {

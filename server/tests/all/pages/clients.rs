@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::extract::ws::Message;
-use axum::http::{HeaderMap, HeaderName, Request, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, header};
 use futures::channel::mpsc;
 use futures::future::join_all;
 use futures::{FutureExt, StreamExt};
@@ -33,8 +33,9 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
 use tower::ServiceExt;
 
+use crate::common::heard::sort;
 use crate::common::until::until;
-use crate::pages::people::{PROD, cluster, proxy, rules, snapshot, stream};
+use crate::pages::people::{PROD, cluster, proxy, rules, site, snapshot, stream};
 use crate::pages::site::site_of;
 
 const PAGE: &str = "/clusters/prod/namespaces/rollover/deployments/web";
@@ -326,6 +327,42 @@ async fn details_moments_and_previews_of_one_client_wait_for_each_other_and_hold
     }
     drop(turn);
     assert_eq!(ask_at(&rollcast, &format!("{PAGE}/rollouts?part"), "198.51.100.1", &[]).await.0, StatusCode::OK);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_moment_that_waits_holds_up_no_heartbeat_and_is_not_sent_once_it_is_hidden() {
+    for is_hidden in [false, true] {
+        let rules = rules(&PROD);
+        let rollcast = site(&rules).await;
+        let user = HeaderName::from_static("x-forwarded-user");
+        let headers = HeaderMap::from_iter([(user, HeaderValue::from_static("partly"))]);
+        let peer = Some("10.0.0.7".parse().unwrap());
+        let viewer = rollcast.viewer(&headers, peer, peer).await.unwrap();
+        let turn = ClientView::new(&rollcast, viewer).await.unwrap().moment_turn().await;
+        let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
+        snapshot(&mut heard).await;
+        let moment = wire::encode(&ViewerFrame::Moment { at_millis: 1_000 }).unwrap();
+        said.unbounded_send(Ok(Message::Binary(moment.into()))).unwrap();
+        if is_hidden {
+            rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
+        }
+        let mut hear = async |seconds| {
+            let (until, mut sorts) = (Instant::now() + Duration::from_secs(seconds), Vec::new());
+            while let Ok(message) = tokio::time::timeout_at(until, heard.next()).await {
+                if let Message::Binary(bytes) = message.expect("the stream goes on") {
+                    sorts.push(sort(&wire::decode(&bytes).unwrap()));
+                }
+            }
+            sorts
+        };
+        // A right that is taken away ends within a minute.
+        let waiting = hear(64).await;
+        let heartbeats = waiting.iter().filter(|sort| **sort == "heartbeat").count();
+        assert!(heartbeats >= 15 && !waiting.contains(&"moment"), "{waiting:?}");
+        drop(turn);
+        let told = hear(10).await;
+        assert_eq!(told.contains(&"moment"), !is_hidden, "{told:?}");
+    }
 }
 
 #[tokio::test]
