@@ -60,13 +60,14 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
         commands::start::start()?;
         return Ok(0);
     };
-    let is_ended_in_order = matches!(
-        command,
-        Command::Serve(_) | Command::Replay(_) | Command::Demo(_) | Command::Open(_) | Command::Trace(_)
-    );
+    // These run until they are interrupted: that is no failure.
+    let interrupted = match command {
+        Command::Serve(_) | Command::Replay(_) | Command::Demo(_) | Command::Open(_) | Command::Trace(_) => 0,
+        _ => INTERRUPTED,
+    };
     tokio::select! {
         ended = execute(command) => ended,
-        () = signals::wait_for_interrupt_as_first_process(), if !is_ended_in_order => Ok(INTERRUPTED),
+        () = signals::wait_for_interrupt_as_first_process() => Ok(interrupted),
     }
 }
 
