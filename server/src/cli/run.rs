@@ -60,13 +60,14 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
         commands::start::start()?;
         return Ok(0);
     };
-    let is_ended_in_order = matches!(
-        command,
-        Command::Serve(_) | Command::Replay(_) | Command::Demo(_) | Command::Open(_) | Command::Trace(_)
-    );
+    // These run until they are interrupted: that is no failure.
+    let interrupted = match command {
+        Command::Serve(_) | Command::Replay(_) | Command::Demo(_) | Command::Open(_) | Command::Trace(_) => 0,
+        _ => INTERRUPTED,
+    };
     tokio::select! {
         ended = execute(command) => ended,
-        () = signals::wait_for_interrupt_as_first_process(), if !is_ended_in_order => Ok(INTERRUPTED),
+        () = signals::wait_for_interrupt_as_first_process() => Ok(interrupted),
     }
 }
 
@@ -438,7 +439,7 @@ async fn publish(
     }
     let (connections, trusted) = (rollcast.connections.clone(), rollcast.clone());
     let is_trusted = move |address| trusted.is_proxy(address);
-    let server = accept(listener, http::router(rollcast), connections, is_trusted, tls);
+    let server = accept(listener, http::router(rollcast.clone()), connections, is_trusted, tls);
     // Not a graceful shutdown: open websockets would keep it waiting for ever, and pages reconnect by themselves.
     tokio::select! {
         () = server => {}
@@ -456,6 +457,9 @@ async fn publish(
             () = stored => {}
             () = again => {}
         }
+    }
+    if let Some(audit) = &rollcast.site.audit {
+        audit.flush().await;
     }
     Ok(())
 }

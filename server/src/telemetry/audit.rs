@@ -8,8 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
 
 use serde_json::json;
+use tokio::sync::watch as signal;
+use tokio::time::timeout;
 
 use crate::telemetry::{clock, print};
 
@@ -17,11 +20,15 @@ use crate::telemetry::{clock, print};
 const QUEUE: usize = 4_096;
 /// Most characters of an address.
 const LONGEST: usize = 512;
+/// Longest wait for the last lines.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The audit log.
 #[derive(Debug)]
 pub struct Audit {
     lines: SyncSender<String>,
+    /// Number of lines that wait to be written.
+    waiting: signal::Sender<usize>,
     /// Number of dropped lines.
     pub lost: Arc<AtomicU64>,
 }
@@ -37,7 +44,8 @@ impl Audit {
         drop(open(path)?); // errors end the start
         let (lines, inbox) = sync_channel::<String>(QUEUE);
         let (path, lost) = (path.to_owned(), Arc::<AtomicU64>::default());
-        let counted = lost.clone();
+        let waiting = signal::Sender::new(0);
+        let (counted, written) = (lost.clone(), waiting.clone());
         std::thread::Builder::new().name("audit".to_owned()).spawn(move || {
             while let Ok(first) = inbox.recv() {
                 let all: Vec<String> = std::iter::once(first).chain(inbox.try_iter().take(QUEUE)).collect();
@@ -47,9 +55,10 @@ impl Audit {
                     tracing::error!("cannot write the audit log: {why}");
                     counted.fetch_add(all.len() as u64, Ordering::Relaxed);
                 }
+                written.send_modify(|count| *count -= all.len());
             }
         })?;
-        Ok(Self { lines, lost })
+        Ok(Self { lines, waiting, lost })
     }
 
     /// Appends a request and the status of its response. Operators print the file, or send it to a terminal as the log of a pod:
@@ -58,31 +67,49 @@ impl Audit {
         let at: String = at.chars().take(LONGEST).collect();
         let millis = clock::now_millis();
         let line = json!({ "atMillis": millis, "who": who, "from": from, "did": did, "at": at, "status": status });
+        // Counted first: the thread may write the line at once.
+        self.waiting.send_modify(|count| *count += 1);
         if self.lines.try_send(print::escape_hidden(&line.to_string())).is_err() {
+            self.waiting.send_modify(|count| *count -= 1);
             self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until no line waits to be written: the program ends.
+    pub async fn flush(&self) {
+        let mut waiting = self.waiting.subscribe();
+        if timeout(FLUSH_TIMEOUT, waiting.wait_for(|count| *count == 0)).await.is_err() {
+            tracing::warn!("cannot write the last lines of the audit log within {FLUSH_TIMEOUT:?}");
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use super::*;
 
-    #[test]
-    fn an_address_with_hidden_characters_is_written_down_as_a_line_without_them() {
+    #[tokio::test]
+    async fn an_address_with_hidden_characters_is_written_down_as_a_line_without_them() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let audit = Audit::open(file.path()).unwrap();
         let at = "/\u{9b}2J\u{85}\u{202e}gnp.exe\u{e0041}\n\"ä";
         audit.record("ann", None, "GET", at, 404);
-        let (began, text) = (Instant::now(), || std::fs::read_to_string(file.path()).unwrap());
-        while !text().ends_with('\n') {
-            assert!(began.elapsed() < Duration::from_secs(10), "{:?}", text());
-            std::thread::yield_now();
-        }
+        audit.flush().await;
+        let text = std::fs::read_to_string(file.path()).unwrap();
         let line = r#""at":"/\u009b2J\u0085\u202egnp.exe\udb40\udc41\n\"ä""#;
-        assert!(text().contains(line), "{}", text());
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&text()).unwrap()["at"], at);
+        assert!(text.contains(line), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap()["at"], at);
+    }
+
+    #[tokio::test]
+    async fn the_last_lines_are_written_before_the_program_ends() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let audit = Audit::open(file.path()).unwrap();
+        for number in 0..1_000 {
+            audit.record("ann", None, "GET", &format!("/{number}"), 200);
+        }
+        audit.flush().await;
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        assert_eq!((text.lines().count(), audit.lost.load(Ordering::Relaxed)), (1_000, 0));
     }
 }

@@ -239,11 +239,17 @@ impl ClientView {
         self.rollcast.moment_turns.take(&self.throttle_key()).await
     }
 
-    /// Follows a list.
+    /// Waits until a list may be chosen for them; not for one that has followers.
+    pub async fn throttle_list(&self, query: &Query) {
+        if !self.rollcast.listings.is_followed(query, &self.list_permissions()) {
+            self.throttle().await;
+        }
+    }
+
+    /// Follows a list. Callers await [`Self::throttle_list`] first.
     pub async fn follow(&self, query: &Query) -> ListSubscription {
         let (listings, permissions, follower) = (&self.rollcast.listings, self.list_permissions(), self.client_key());
         if !listings.is_followed(query, &permissions) {
-            self.throttle().await;
             listings.renew(&permissions).await;
         }
         listings.follow(query, &permissions, &follower)

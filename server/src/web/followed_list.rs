@@ -31,6 +31,7 @@ impl FollowedList {
     /// Follows the list again: something else may be visible, or there may be room now.
     pub(super) async fn follow_anew(&mut self, view: &ClientView) {
         self.choice.leave();
+        view.throttle_list(&self.query).await;
         self.choice = view.follow(&self.query).await;
         self.choice.chosen.mark_changed();
     }

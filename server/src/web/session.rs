@@ -102,10 +102,12 @@ struct Session<'s, S> {
     /// The permissions that `view` has; it may have a named namespace besides.
     applied_permissions: Arc<Permissions>,
     subscription: Subscription,
-    /// The review of a named namespace that is under way.
+    /// The review of a named namespace that is under way, or the wait before `pending`.
     review: Fuse<BoxFuture<'static, Option<bool>>>,
-    /// The Deployment to follow when the review ends. Until then no further request is read.
-    pending: Option<(Workload, Option<Position>)>,
+    /// The scope to follow when that wait ends. Until then no further request is read.
+    pending: Option<(Scope, Option<Position>)>,
+    /// The frame of a past moment that is being made. Until it is sent no further request is read.
+    moment: Fuse<BoxFuture<'static, Option<Bytes>>>,
     /// When the last review that allowed a named namespace ended.
     allowed_at: Instant,
 }
@@ -123,6 +125,7 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
             subscription: Subscription::Nothing,
             review: Fuse::terminated(),
             pending: None,
+            moment: Fuse::terminated(),
             allowed_at: Instant::now(),
         })
     }
@@ -166,16 +169,16 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         Ok(())
     }
 
-    /// Takes the result of a review; `None` if the cluster did not respond.
+    /// Takes the result of a review; `None` if the cluster did not respond, or for a list.
     async fn apply_review(&mut self, is_allowed: Option<bool>) -> Result<(), SessionEnd> {
         match (self.pending.take(), is_allowed) {
-            (Some((workload, since)), is_allowed) => {
+            (Some((scope, since)), is_allowed) => {
                 self.reset_view();
                 self.allowed_at = Instant::now();
-                if is_allowed == Some(true) {
+                if let (Scope::Workload(workload), Some(true)) = (&scope, is_allowed) {
                     self.view = self.view.clone().and_namespace(&workload.cluster, &workload.namespace);
                 }
-                self.follow(Scope::Workload(workload), since).await
+                self.follow(scope, since).await
             }
             (None, Some(true)) => {
                 self.allowed_at = Instant::now();
@@ -197,20 +200,19 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
             ViewerFrame::Hello { .. } => Ok(()),
             ViewerFrame::Subscribe { scope, since } => {
                 self.audit(&scope, "followed");
-                match scope {
-                    Scope::Workload(workload) => {
-                        self.review = self.start_review(&workload);
-                        self.pending = Some((workload, since));
-                        Ok(())
-                    }
-                    scope => {
-                        self.review = Fuse::terminated();
-                        self.reset_view();
-                        self.follow(scope, since).await
-                    }
+                self.review = self.start_wait(&scope);
+                if self.review.is_terminated() {
+                    self.reset_view();
+                    self.follow(scope, since).await
+                } else {
+                    self.pending = Some((scope, since));
+                    Ok(())
                 }
             }
-            ViewerFrame::Moment { at_millis } => self.send_moment(at_millis).await,
+            ViewerFrame::Moment { at_millis } => {
+                self.moment = self.start_moment(at_millis);
+                Ok(())
+            }
         }
     }
 
@@ -234,17 +236,16 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         }
     }
 
-    /// Sends the state at another time, unless the permissions changed while it was computed.
-    async fn send_moment(&mut self, at_millis: Millis) -> Result<(), SessionEnd> {
-        let Subscription::Deployment(followed) = &self.subscription else { return Ok(()) };
+    /// Begins to make the frame of the followed Deployment at another time. `None` if it cannot be made.
+    fn start_moment(&self, at_millis: Millis) -> Fuse<BoxFuture<'static, Option<Bytes>>> {
+        let Subscription::Deployment(followed) = &self.subscription else { return Fuse::terminated() };
         self.audit(&Scope::Workload(followed.workload.clone()), "looked at a moment");
-        let turn = self.view.moment_turn().await;
-        let moment = followed.hub.moment_frame(&followed.workload, at_millis).await.map_err(|_| SessionEnd::Broken)?;
-        drop(turn); // sending may take long
-        if self.permissions.has_changed().unwrap_or(true) {
-            return Ok(()); // the changed permissions are applied first; the page asks again
-        }
-        send(self.out, Message::Binary(moment.ok_or(SessionEnd::Broken)?)).await
+        let (view, hub, workload) = (self.view.clone(), followed.hub.clone(), followed.workload.clone());
+        let frame = async move {
+            let _turn = view.moment_turn().await;
+            hub.moment_frame(&workload, at_millis).await.ok().flatten()
+        };
+        frame.boxed().fuse()
     }
 
     /// Shows what the current permissions show, without a namespace that was named before.
@@ -259,6 +260,33 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         let Subscription::Deployment(followed) = &self.subscription else { return None };
         let shared = self.view.clone().with_permissions(self.applied_permissions.clone());
         (self.view.can_see(&followed.workload) && !shared.can_see(&followed.workload)).then_some(&followed.workload)
+    }
+
+    /// Begins to wait for the client's turn to follow a scope, and then for the review of its namespace; terminated if
+    /// there is nothing to wait for. The loop of the session waits: heartbeats go on.
+    fn start_wait(&self, scope: &Scope) -> Fuse<BoxFuture<'static, Option<bool>>> {
+        let view = self.view.clone();
+        match (scope, &self.subscription) {
+            (Scope::Nothing, _) => Fuse::terminated(),
+            // Other lines of the same list.
+            (Scope::List { query, .. }, Subscription::List(listed)) if listed.query == *query => Fuse::terminated(),
+            (Scope::List { query, .. }, _) => {
+                let query = query.clone();
+                let wait = async move {
+                    view.throttle_list(&query).await;
+                    None
+                };
+                wait.boxed().fuse()
+            }
+            (Scope::Workload(workload), _) => {
+                let review = self.start_review(workload);
+                let wait = async move {
+                    view.throttle().await; // the hub's task makes the first frame
+                    review.await
+                };
+                wait.boxed().fuse()
+            }
+        }
     }
 
     /// Begins to ask whether the namespace of a workload may be seen.
@@ -337,7 +365,10 @@ async fn run(
                     send(session.out, Message::Ping(Bytes::new())).await?;
                 }
             }
-            message = inbox.next(), if session.pending.is_none() => {
+            moment = &mut session.moment => {
+                send(session.out, Message::Binary(moment.ok_or(SessionEnd::Broken)?)).await?;
+            }
+            message = inbox.next(), if session.pending.is_none() && session.moment.is_terminated() => {
                 let message = message.ok_or(SessionEnd::Left)?.map_err(read_error_end)?;
                 unanswered = 0;
                 if let Some(frame) = request(message)? {

@@ -136,13 +136,25 @@ fn the_first_process_of_a_container_can_be_interrupted() {
     }
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let server = format!("http://{}", silent.local_addr().unwrap());
+    // Its credentials take longer than Rollcast waits for them.
+    let exec = serde_json::json!({ "exec": {
+        "apiVersion": "client.authentication.k8s.io/v1", "command": "sleep", "args": ["600"], "interactiveMode": "Never",
+    } });
+    let config = file("first", &KUBECONFIG.replace("\"user\":{}", &format!("\"user\":{exec}")));
     for signal in ["INT", "TERM"] {
         // The program takes the place of the shell, which is the first process.
         let script = format!("while kill -{signal} 1; do sleep 0.05; done & exec \"$0\" \"$@\"");
-        let mut command = Command::new("unshare");
-        command.args(container).args(["sh", "-c", &script, env!("CARGO_BIN_EXE_rollcast")]);
-        command.args(["wait", "web", "--server", &server, "--timeout", "30s"]).env("HOME", "/nonexistent");
-        let ended = command.output().unwrap();
-        assert_eq!(ended.status.code(), Some(130), "{signal}: {}", String::from_utf8_lossy(&ended.stderr));
+        for (arguments, code) in [
+            (&["wait", "web", "--server", &server, "--timeout", "30s"][..], 130),
+            (&["serve", "--kubeconfig", &config, "--listen", "127.0.0.1:0", "--no-history"], 0),
+            (&["open", "--kubeconfig", &config, "--no-browser"], 0),
+            (&["trace", "web", "--kubeconfig", &config], 0),
+        ] {
+            let mut command = Command::new("unshare");
+            command.args(container).args(["sh", "-c", &script, env!("CARGO_BIN_EXE_rollcast")]).args(arguments);
+            let ended = command.env("HOME", "/nonexistent").output().unwrap();
+            let said = String::from_utf8_lossy(&ended.stderr);
+            assert_eq!(ended.status.code(), Some(code), "{signal} {arguments:?}: {said}");
+        }
     }
 }

@@ -68,7 +68,14 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
         let client = Client { peer, address: from, _turn: turn.flatten() };
         request.extensions_mut().insert(origin);
         request.extensions_mut().insert(client.clone());
-        answer_and_audit(&rollcast, &client, request, next).await
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        let answered = answer_and_audit(rollcast.clone(), client, request, next);
+        if is_read {
+            answered.await
+        } else {
+            // In a task of its own: a change goes on although its client leaves, and must be audited.
+            tokio::spawn(answered).await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+        }
     };
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
         response.headers_mut().entry(header::RETRY_AFTER).or_insert(AGAIN);
@@ -123,9 +130,9 @@ fn is_public_picture(rollcast: &Rollcast, request: &Request) -> bool {
 }
 
 /// Answers those who are known, each as far as they may see; and everybody who asks for the program itself, or to sign in.
-async fn answer_and_audit(rollcast: &Arc<Rollcast>, client: &Client, request: Request, next: Next) -> Response {
+async fn answer_and_audit(rollcast: Arc<Rollcast>, client: Client, request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let (who, response) = answer(rollcast, client, request, next).await;
+    let (who, response) = answer(&rollcast, &client, request, next).await;
     if let Some(audit) = rollcast.site.audit.as_ref().filter(|_| !is_of_program(&path)) {
         let status = response.status().as_u16();
         match response.extensions().get::<AuditEntry>() {

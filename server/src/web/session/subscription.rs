@@ -2,6 +2,7 @@
 
 use axum::extract::ws::Message;
 use futures::Sink;
+use futures::future::Fuse;
 use timeline::list::{Query, Window};
 use timeline::wire::{Connection, ConnectionState, Position, Scope, ServerFrame};
 use timeline::{Millis, Workload};
@@ -83,6 +84,7 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
 
     /// Follows a scope as far as the view shows it. Nothing is sent that became hidden while it was computed.
     pub(super) async fn follow(&mut self, scope: Scope, since: Option<Position>) -> Result<(), SessionEnd> {
+        self.moment = Fuse::terminated(); // it is one of the last subscription, which may be hidden now
         let before = std::mem::replace(&mut self.subscription, Subscription::Nothing);
         self.subscription = match scope {
             Scope::Nothing => Subscription::Nothing,
@@ -150,7 +152,6 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
         drop(before); // its seat is free
         // Without a free seat the viewer connects again in a moment, as after a broken connection.
         let hub = self.view.subscribe_to(hub).ok_or(SessionEnd::Broken)?;
-        self.view.throttle().await; // the hub's task makes the first frame
         let (first, followed) = hub.follow(workload, since).await.map_err(|_| SessionEnd::Broken)?;
         if self.permissions.has_changed().unwrap_or(true) {
             let shared = self.view.clone().with_permissions(self.permissions.borrow().clone());

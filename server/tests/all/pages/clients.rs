@@ -8,10 +8,10 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::extract::ws::Message;
-use axum::http::{HeaderMap, HeaderName, Request, StatusCode, header};
-use futures::StreamExt;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, header};
 use futures::channel::mpsc;
 use futures::future::join_all;
+use futures::{FutureExt, StreamExt};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use server::access::cookie::SessionKeys;
@@ -33,8 +33,9 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
 use tower::ServiceExt;
 
+use crate::common::heard::sort;
 use crate::common::until::until;
-use crate::pages::people::{PROD, cluster, proxy, rules, snapshot, stream};
+use crate::pages::people::{PROD, cluster, proxy, rules, site, snapshot, stream};
 use crate::pages::site::site_of;
 
 const PAGE: &str = "/clusters/prod/namespaces/rollover/deployments/web";
@@ -157,6 +158,8 @@ async fn moments_and_links_that_are_taken_away_are_written_down() {
         post(revoke, format!("id={id}")).await;
         ids.push(id);
     }
+    let left = post("/api/v1/shares", format!("to={PAGE}")).now_or_never();
+    assert!(left.is_none(), "its client leaves before it is answered");
     let lines = || -> Vec<(String, String)> {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         let read = |line: &str| serde_json::from_str::<Value>(line).unwrap();
@@ -166,11 +169,11 @@ async fn moments_and_links_that_are_taken_away_are_written_down() {
         };
         text.lines().map(read).map(told).collect()
     };
-    until("all is written down", async || lines().len() == 6).await;
+    until("all is written down", async || lines().len() == 7).await;
     let did = |what: &str| lines().into_iter().filter(|(did, _)| did == what).map(|(_, at)| at).collect::<Vec<_>>();
     assert_eq!((did("followed"), did("looked at a moment")), (vec![PAGE.to_owned()], vec![PAGE.to_owned()]));
     assert_eq!(did("revoked a link"), [format!("/shares#{}", ids[0]), format!("/shares#{}", ids[1])]);
-    assert_eq!(did("made a link").len(), 2);
+    assert_eq!(did("made a link").len(), 3);
 }
 
 #[tokio::test]
@@ -324,6 +327,42 @@ async fn details_moments_and_previews_of_one_client_wait_for_each_other_and_hold
     }
     drop(turn);
     assert_eq!(ask_at(&rollcast, &format!("{PAGE}/rollouts?part"), "198.51.100.1", &[]).await.0, StatusCode::OK);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_moment_that_waits_holds_up_no_heartbeat_and_is_not_sent_once_it_is_hidden() {
+    for is_hidden in [false, true] {
+        let rules = rules(&PROD);
+        let rollcast = site(&rules).await;
+        let user = HeaderName::from_static("x-forwarded-user");
+        let headers = HeaderMap::from_iter([(user, HeaderValue::from_static("partly"))]);
+        let peer = Some("10.0.0.7".parse().unwrap());
+        let viewer = rollcast.viewer(&headers, peer, peer).await.unwrap();
+        let turn = ClientView::new(&rollcast, viewer).await.unwrap().moment_turn().await;
+        let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
+        snapshot(&mut heard).await;
+        let moment = wire::encode(&ViewerFrame::Moment { at_millis: 1_000 }).unwrap();
+        said.unbounded_send(Ok(Message::Binary(moment.into()))).unwrap();
+        if is_hidden {
+            rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
+        }
+        let mut hear = async |seconds| {
+            let (until, mut sorts) = (Instant::now() + Duration::from_secs(seconds), Vec::new());
+            while let Ok(message) = tokio::time::timeout_at(until, heard.next()).await {
+                if let Message::Binary(bytes) = message.expect("the stream goes on") {
+                    sorts.push(sort(&wire::decode(&bytes).unwrap()));
+                }
+            }
+            sorts
+        };
+        // A right that is taken away ends within a minute.
+        let waiting = hear(64).await;
+        let heartbeats = waiting.iter().filter(|sort| **sort == "heartbeat").count();
+        assert!(heartbeats >= 15 && !waiting.contains(&"moment"), "{waiting:?}");
+        drop(turn);
+        let told = hear(10).await;
+        assert_eq!(told.contains(&"moment"), !is_hidden, "{told:?}");
+    }
 }
 
 #[tokio::test]

@@ -1,10 +1,12 @@
 //! Rollouts that are over and were made again: what somebody has is not made a second time, and there are only so many.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use axum::extract::ws::Message;
 use axum::http::{HeaderMap, StatusCode};
 use futures::channel::mpsc;
+use futures::future::join_all;
 use futures::{FutureExt, StreamExt};
 use server::history::rollout_cache::ROLLOUTS_PER_CLIENT;
 use server::hub::Handle;
@@ -12,7 +14,9 @@ use server::web::limits::Limit;
 use server::web::session::{StreamRequest, serve_over};
 use timeline::Workload;
 use timeline::address;
-use timeline::wire::{self, Scope, ServerFrame, ViewerFrame};
+use timeline::list::{Query, Window};
+use timeline::wire::{self, HEARTBEAT_SECONDS, Scope, ServerFrame, ViewerFrame};
+use tokio::time::Instant;
 
 use crate::pages::kept::kept;
 use crate::pages::site::{everything, fetch};
@@ -127,31 +131,38 @@ async fn the_streams_of_one_client_begin_ten_times_a_second_together_and_hold_up
     let (rollcast, clusters) = crate::pages::site::site().await;
     let view = everything(&rollcast).await;
     let begin = async |last: u8, many: usize| {
-        let mut streams = Vec::new();
-        for number in 0..many {
+        let began = Instant::now();
+        let streams = (0..many).map(|number| {
             let view = view.clone().from_address(Some([10, 0, 0, last].into()));
-            let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
-            tokio::spawn(serve_over(
-                out,
-                inbox,
-                view,
-                StreamRequest { headers: HeaderMap::new(), peer: None, from: None },
-            ));
-            let workload = Workload::deployment(&clusters[number % clusters.len()], "shop", format!("app-{number}"));
-            let follow = ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None };
-            said.unbounded_send(Ok(Message::Binary(wire::encode(&follow).unwrap().into()))).unwrap();
-            streams.push((said, heard));
-        }
-        let began = tokio::time::Instant::now();
-        for (_, heard) in &mut streams {
-            let is_begun = |message: &Message| match message {
-                Message::Binary(bytes) => matches!(wire::decode(bytes), Ok(ServerFrame::Snapshot(_))),
-                _ => false,
+            let ((said, inbox), (out, mut heard)) = (mpsc::unbounded(), mpsc::unbounded());
+            let shown = StreamRequest { headers: HeaderMap::new(), peer: None, from: None };
+            tokio::spawn(serve_over(out, inbox, view, shown));
+            let scope = if number % 2 == 0 {
+                let cluster = &clusters[number % clusters.len()];
+                Scope::Workload(Workload::deployment(cluster, "shop", format!("app-{number}")))
+            } else {
+                let query = Query { text: format!("word-{number}"), ..Query::default() };
+                Scope::List { query, window: Window { from: 0, to: 10 } }
             };
-            while !is_begun(&heard.next().await.expect("the stream goes on")) {}
-        }
-        began.elapsed()
+            let follow = ViewerFrame::Subscribe { scope, since: None };
+            said.unbounded_send(Ok(Message::Binary(wire::encode(&follow).unwrap().into()))).unwrap();
+            async move {
+                let (mut heard_at, mut silence) = (began, Duration::ZERO);
+                loop {
+                    let Message::Binary(bytes) = heard.next().await.expect("the stream goes on") else { continue };
+                    silence = silence.max(heard_at.elapsed());
+                    heard_at = Instant::now();
+                    if matches!(wire::decode(&bytes), Ok(ServerFrame::Snapshot(_) | ServerFrame::List(_))) {
+                        return (silence, said, heard);
+                    }
+                }
+            }
+        });
+        let streams = join_all(streams).await;
+        let silence = streams.iter().map(|(silence, ..)| *silence).max().unwrap();
+        (began.elapsed().as_secs(), silence.as_secs())
     };
-    assert_eq!(begin(1, 60).await.as_secs(), 4, "20 at once, then ten a second");
-    assert_eq!(begin(2, 20).await.as_secs(), 0, "somebody else");
+    let heartbeat = u64::from(HEARTBEAT_SECONDS);
+    assert_eq!(begin(1, 120).await, (10, heartbeat), "20 at once, then ten a second; none is silent meanwhile");
+    assert_eq!(begin(2, 20).await, (0, 0), "somebody else");
 }
