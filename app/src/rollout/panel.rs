@@ -16,6 +16,8 @@ use crate::rows::set_if_new;
 
 /// The open detail is requested again at most this often.
 const AGAIN_MILLIS: f64 = 1_000.0;
+/// While its answer is under way, it is requested again after this time.
+const ANSWER_MILLIS: f64 = 10_000.0;
 /// Windows that the panel covers.
 const COVERED: &str = "(max-width: 900px)";
 /// Text of the panel when the server does not answer.
@@ -39,7 +41,7 @@ pub struct PanelState {
     behind: StoredValue<Option<InertPage>>,
     is_old: StoredValue<bool>,
     asked_millis: StoredValue<f64>,
-    /// When what was answered last was asked: an answer to what was asked before that is not shown any more.
+    /// When what was answered last, or failed, was asked: an answer to what was asked before that is not shown any more.
     answered_millis: StoredValue<f64>,
     /// The address of what is shown; empty until something is, which then gets the focus.
     shown_address: StoredValue<String>,
@@ -89,7 +91,8 @@ impl PanelState {
         if is_news {
             self.is_old.set_value(true);
         }
-        let is_due = self.is_old.get_value() && page_millis - self.asked_millis.get_value() > AGAIN_MILLIS;
+        let (asked, answered) = (self.asked_millis.get_value(), self.answered_millis.get_value());
+        let is_due = self.is_old.get_value() && may_ask_again(asked, answered, page_millis);
         if is_due && self.path.with_value(Option::is_some) && !browser::is_hidden() {
             self.request_detail();
         }
@@ -113,6 +116,7 @@ impl PanelState {
             if !is_open || self.answered_millis.try_get_value().is_none_or(|answered| answered > asked_millis) {
                 return;
             }
+            self.answered_millis.set_value(asked_millis);
             let known = self.shown_address.get_value();
             // Without an answer what is known stays, as the picture does, and it is asked for again.
             if answer.is_none() {
@@ -122,7 +126,6 @@ impl PanelState {
                 }
             }
             let shown = answer.unwrap_or_else(|| Err(NO_ANSWER.to_owned()));
-            self.answered_millis.set_value(asked_millis);
             self.shown_address.set_value(address);
             self.show(Some(shown));
             if known.is_empty() {
@@ -165,6 +168,12 @@ impl PanelState {
     }
 }
 
+/// Returns whether the next request may follow the last one.
+fn may_ask_again(asked_millis: f64, answered_millis: f64, page_millis: f64) -> bool {
+    let is_under_way = answered_millis < asked_millis;
+    page_millis - asked_millis > if is_under_way { ANSWER_MILLIS } else { AGAIN_MILLIS }
+}
+
 /// Requests a detail below a page of a Deployment; `None` when no answer comes.
 pub async fn fetch_content(address: &str) -> Option<Result<Detail, String>> {
     let mark = if address.contains('?') { '&' } else { '?' };
@@ -180,4 +189,16 @@ pub async fn fetch_content(address: &str) -> Option<Result<Detail, String>> {
         return why.map(|why| Err(why.to_owned()));
     }
     wire::decode(&answer.bytes().await?).ok().map(Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_detail_is_not_requested_each_second_while_its_answer_is_under_way() {
+        let may_ask_again = |answered, waited| may_ask_again(5_000.0, answered, 5_000.0 + waited);
+        assert!(!may_ask_again(5_000.0, 999.0) && may_ask_again(5_000.0, 1_001.0), "it was answered, or failed");
+        assert!(!may_ask_again(4_000.0, 9_999.0) && may_ask_again(4_000.0, 10_001.0), "it is under way");
+    }
 }
