@@ -129,11 +129,20 @@ impl PanelState {
             self.shown_address.set_value(address);
             self.show(Some(shown));
             if known.is_empty() {
-                browser::next_frame(move || {
-                    if let Some(section) = self.section.try_get_untracked().flatten() {
-                        browser::focus(&section);
-                    }
-                });
+                self.focus_section();
+            }
+        });
+    }
+
+    /// Gives the panel the focus once something is in it: its part of the program comes with what is opened first, and until then the
+    /// panel is not shown and takes none.
+    fn focus_section(self) {
+        browser::next_frame(move || {
+            let Some(section) = self.section.try_get_untracked().flatten() else { return };
+            browser::focus(&section);
+            let is_open = self.path.try_with_value(Option::is_some) == Some(true);
+            if is_open && browser::focused().is_none_or(|focused| focused != **section) {
+                self.focus_section();
             }
         });
     }
