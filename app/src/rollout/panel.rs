@@ -72,17 +72,18 @@ impl PanelState {
         self.request_detail();
     }
 
-    /// Closes the panel and gives the focus back; false where something was open and what opened it has it not.
+    /// Closes the panel; false where nothing was open.
     pub(super) fn close(self) -> bool {
         let was_open = self.path.try_update_value(Option::take).flatten().is_some();
         self.show(None);
-        match self.opener.try_update_value(Option::take).flatten() {
-            Some(opener) => {
-                browser::focus(&opener);
-                browser::focused().as_ref() == Some(&*opener)
-            }
-            None => !was_open,
-        }
+        was_open
+    }
+
+    /// Gives the focus back to what opened the panel; false where that does not take it.
+    pub(super) fn focus_opener(self) -> bool {
+        let Some(opener) = self.opener.try_update_value(Option::take).flatten() else { return false };
+        browser::focus(&opener);
+        browser::focused().as_ref() == Some(&*opener)
     }
 
     /// Something changed (`is_news`), or time passed. Called with every animation frame. What nobody looks at is asked for when it is

@@ -110,6 +110,22 @@ test("after a panel the focus is on the pod whose bar was chosen", async ({ page
   await expect(pod).toBeFocused();
 });
 
+test("after a panel the focus is on the pod of the table that opened it", async ({ page, serve }) => {
+  await page.setViewportSize({ width: 1280, height: 720 });
+  const server = await serve(held);
+  await openLive(page, server.page(...place));
+  await page.keyboard.press("t");
+  const table = page.getByTestId("pod-table");
+  const pod = table.getByRole("link").nth(2);
+  await pod.focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("pod-detail")).toBeVisible();
+  await expect(table, "the panel lies over it").toBeHidden();
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("pod-detail")).toHaveCount(0);
+  await expect(pod).toBeFocused();
+});
+
 test("the table of pods takes nothing of the picture's height", async ({ page, serve }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
   const server = await serve(held);
