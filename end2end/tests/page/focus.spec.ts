@@ -110,6 +110,19 @@ test("after a panel the focus is on the pod whose bar was chosen", async ({ page
   await expect(pod).toBeFocused();
 });
 
+test("arrows lead from the picture to its pods", async ({ page, serve }) => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  const server = await serve(held);
+  await openLive(page, server.page(...place));
+  await page.locator("#scroller").focus();
+  await page.keyboard.press("ArrowDown");
+  const pod = page.locator("[data-testid=pod]:focus");
+  await expect(pod).not.toHaveAttribute("data-state", "gone");
+  const first = (await pod.getAttribute("data-pod"))!;
+  await page.keyboard.press("ArrowDown");
+  await expect(pod).not.toHaveAttribute("data-pod", first);
+});
+
 test("after a panel the focus is on the pod of the table that opened it", async ({ page, serve }) => {
   await page.setViewportSize({ width: 1280, height: 720 });
   const server = await serve(held);
