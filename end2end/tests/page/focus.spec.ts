@@ -123,6 +123,23 @@ test("arrows lead from the picture to its pods", async ({ page, serve }) => {
   await expect(pod).not.toHaveAttribute("data-pod", first);
 });
 
+test("the story is one Tab stop, in which arrows lead from line to line", async ({ page, serve }) => {
+  const server = await serve(held);
+  await openLive(page, server.page(...place));
+  const story = page.getByTestId("story");
+  const times = story.locator(".at");
+  await story.focus();
+  await page.keyboard.press("ArrowUp");
+  await expect(times.last()).toBeFocused();
+  await expect(times.last()).toHaveAttribute("aria-description", (await story.locator("li > span").last().textContent())!);
+  await page.keyboard.press("ArrowUp");
+  await expect(times.nth((await times.count()) - 2)).toBeFocused();
+  await page.keyboard.press("ArrowDown");
+  await expect(times.last()).toBeFocused();
+  await page.keyboard.press("Tab");
+  expect(await story.evaluate((story) => story.contains(document.activeElement))).toBe(false);
+});
+
 test("after a panel the focus is on the pod of the table that opened it", async ({ page, serve }) => {
   await page.setViewportSize({ width: 1280, height: 720 });
   const server = await serve(held);
