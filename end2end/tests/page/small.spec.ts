@@ -180,12 +180,14 @@ test("a reason that is cut on a phone has a button that shows all of it", async 
   const [more, why] = [page.getByTestId("more"), page.getByTestId("why")];
   await expect(why).not.toBeEmpty();
   await expect(more, "all of it is there").toBeHidden();
+  await expect(why, "no Tab stop").toHaveAttribute("tabindex", "-1");
   await page.setViewportSize({ width: 390, height: 844 });
   await openLive(page, server.page(longName("cluster"), longName("namespace"), longName("deployment")));
   const top = async () => (await page.locator("#scroller").boundingBox())!.y;
   const isCut = () => page.locator(".told").evaluate((told) => told.scrollHeight > told.clientHeight + 4);
   await expect.poll(isCut).toBe(true);
   await expect(more).toHaveText("Full text");
+  await expect(why).toHaveAttribute("tabindex", "0");
   await expect(more).toHaveAttribute("aria-expanded", "false");
   await expect(more).toBeInViewport({ ratio: 1 });
   const before = await top();
