@@ -1,7 +1,7 @@
 //! The focus stays where it is while what is around it changes. For browsers only.
 //!
 //! `<For>` moves the rows of a list within the document when their order changes, and removes those that are gone. Browsers take
-//! the focus from an element to which either happens; it is then on nothing, and the next key begins at the top of the page.
+//! the focus from an element to which either happens; it is then on nothing, and the keys of a row are lost.
 
 use std::time::Duration;
 

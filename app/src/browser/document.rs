@@ -94,9 +94,20 @@ pub fn focus_in_place(element: &Element) -> bool {
     html(element).focus_with_options(&options).is_ok()
 }
 
-/// The element that has the focus; `None` while nothing has it and keys begin at the top of the page.
+/// The element that has the focus; `None` while nothing in the page has it.
 pub fn focused() -> Option<Element> {
-    document().active_element().filter(|element| element.tag_name() != "BODY")
+    let is_in_page = |element: &Element| !element.matches("body, .page, main").unwrap_or(false); // selectors are ours
+    document().active_element().filter(is_in_page)
+}
+
+/// Gives the page the focus while nothing in it has it. After a link was followed and is gone, browsers take the next Tab to what comes
+/// after its place, which may be out of the page.
+pub fn focus_page() {
+    let page = document().query_selector(".page, main").ok().flatten();
+    if let Some(page) = page.filter(|_| focused().is_none()) {
+        let _ = page.set_attribute("tabindex", "-1"); // names of attributes are ours
+        focus_in_place(&page);
+    }
 }
 
 /// The elements in another one that a selector names, in the order of the document.

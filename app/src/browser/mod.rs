@@ -26,8 +26,8 @@ pub use answer::{HttpResponse, fetch, send_form};
 pub use awake::WakeLock;
 pub use clipboard::copy;
 pub use document::{
-    InertPage, STOPPED, all_in, bind_style, bytes_of_base64, focus, focus_in_place, focused, has_popup, note,
-    show_stopped, style, tab_icon, text_of, toggle_popup,
+    InertPage, STOPPED, all_in, bind_style, bytes_of_base64, focus, focus_in_place, focus_page, focused, has_popup,
+    note, show_stopped, style, tab_icon, text_of, toggle_popup,
 };
 pub use events::{click, closest, has_modifier, is_key, is_on, is_plain, listen, on_key, on_window};
 pub use frames::{chance, next_frame, run_after, run_every, start_interval};

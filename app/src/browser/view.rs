@@ -29,7 +29,7 @@ pub fn font_size_px(element: &web_sys::Element) -> Option<f64> {
     style.get_property_value("font-size").ok()?.trim_end_matches("px").parse().ok()
 }
 
-/// Returns whether lines of an element's text are cut off below.
+/// Returns whether a part of an element's content, such as lines of its text, is cut off below.
 pub fn is_cut(element: &web_sys::Element) -> bool {
     element.scroll_height() - element.client_height() > LETTERS_BEYOND_PX
 }

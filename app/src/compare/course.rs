@@ -2,7 +2,7 @@
 
 use timeline::episodes::course::{available_counts, first_available, pods, replicas};
 use timeline::model::Model;
-use timeline::rollout::{began_millis, is_part_unseen};
+use timeline::rollout::{Outcome, began_millis, is_part_unseen, outcome};
 use timeline::view::Now;
 use timeline::words::images;
 use timeline::{Millis, Uid};
@@ -22,6 +22,8 @@ pub struct Course {
     pub took_millis: Option<Millis>,
     /// It was complete.
     pub is_complete: bool,
+    /// It still goes on.
+    pub is_going_on: bool,
     /// Time until the first of its pods was available.
     pub first_available_millis: Option<Millis>,
     /// Number of desired replicas.
@@ -50,6 +52,7 @@ impl Course {
             started_millis,
             took_millis: took.filter(|_| !is_part_unseen(model, deployment, rollout)),
             is_complete: completed_millis.is_some(),
+            is_going_on: outcome(deployment, rollout) == Outcome::Progressing,
             first_available_millis: first_available(model, deployment, rollout),
             replicas: replicas(deployment, index),
             available: available_counts(model, deployment, index, (started_millis, until)),

@@ -16,8 +16,8 @@ const MOST: usize = 60;
 pub struct Startup {
     /// The steps, in order; only those that some pod made.
     pub steps: Vec<StepTimes>,
-    /// From creation to the last step: that of half of the pods, and that of the slowest.
-    pub whole: (Millis, Millis),
+    /// From creation to the last step: that of half of the pods, and that of the slowest; `None` while none has made all steps.
+    pub whole: Option<(Millis, Millis)>,
     /// Pods, the slowest first.
     pub pods: Vec<PodStart>,
     /// Number of further pods.
@@ -86,7 +86,7 @@ impl Startup {
         let steps = steps.collect();
         // Pods that have not made every step yet have no whole.
         let whole = pods.iter().filter(|pod| pod.steps.len() == STEPS.len()).map(PodStart::whole_millis);
-        let whole = (median(whole.clone()).unwrap_or_default(), whole.max().unwrap_or_default());
+        let whole = median(whole.clone()).zip(whole.max());
         let more = pods.len().saturating_sub(MOST) as u32;
         pods.truncate(MOST);
         (!pods.is_empty()).then_some(Self { steps, whole, pods, more })

@@ -22,6 +22,7 @@ pub fn PageTitle(text: Signal<String>) -> impl IntoView {
     let reached: Option<ReachedTitle> = use_context();
     Effect::new(move |_| {
         let Some(reached) = reached.filter(|reached| reached.note_page()) else { return };
+        browser::next_frame(browser::focus_page);
         browser::run_after(SETTLED, move || {
             if let Some(title) = text.try_get_untracked() {
                 reached.text.set(title);

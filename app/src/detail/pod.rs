@@ -129,9 +129,9 @@ impl PodDetail {
         Self { now_millis, ..self }
     }
 
-    /// From its creation to the last step of its start that it has made.
-    pub fn started_in_millis(&self) -> Millis {
-        self.start.iter().map(|step| step.after_millis).sum()
+    /// From its creation to the last step of its start; `None` until it has made all of them.
+    pub fn started_in_millis(&self) -> Option<Millis> {
+        (self.start.len() == STEPS.len()).then(|| self.start.iter().map(|step| step.after_millis).sum())
     }
 }
 
@@ -244,6 +244,31 @@ mod tests {
     fn there_is_a_step_out_of_every_state_before_available() {
         let before = PodState::ALL.into_iter().take_while(|state| *state != PodState::Available);
         assert_eq!(STEPS.map(|(_, state)| state).to_vec(), before.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_pod_that_has_not_started_has_no_time_that_it_took() {
+        let step = |(name, _): (&str, PodState)| Step { name: name.to_owned(), at_millis: 7, after_millis: 50 };
+        let took = |steps| {
+            let pod = PodDetail {
+                uid: Uid::from_bits(1),
+                deployment: Uid::from_bits(2),
+                name: String::new(),
+                state: PodState::Scheduling,
+                since_millis: 0,
+                is_older: false,
+                now_millis: 0,
+                why: String::new(),
+                facts: Vec::new(),
+                start: STEPS.into_iter().take(steps).map(step).collect(),
+                containers: Vec::new(),
+                conditions: Vec::new(),
+                history: Vec::new(),
+                commands: Vec::new(),
+            };
+            pod.started_in_millis()
+        };
+        assert_eq!([0, 1, 3, 4].map(took), [None, None, None, Some(200)]);
     }
 
     #[test]

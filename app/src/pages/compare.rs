@@ -67,7 +67,7 @@ pub fn ComparePage(compare: ComparePayload) -> impl IntoView {
     let startups = [Some(&course), other.as_ref()].into_iter().flatten().filter_map(|of| {
         let startup = of.startup.clone()?;
         let heading = format!("Startup of the pods of revision {}", of.revision);
-        Some(view! { <section><h2>{heading}</h2><StartupPicture startup/></section> })
+        Some(view! { <section><h2>{heading}</h2><StartupPicture startup is_going_on=of.is_going_on/></section> })
     });
     let startups = startups.collect_view();
     view! {
@@ -245,7 +245,7 @@ fn Place(took: Millis, durations: Vec<(u64, Millis)>, beside: Option<u64>) -> im
 
 /// Startup of pods: a line each, in the colours of their states, and in words.
 #[component]
-fn StartupPicture(startup: Startup) -> impl IntoView {
+fn StartupPicture(startup: Startup, is_going_on: bool) -> impl IntoView {
     let Startup { steps, whole, pods, more } = startup;
     let span = pods.iter().map(|pod| pod.whole_millis()).max().unwrap_or_default().max(1);
     let x = scale(span);
@@ -264,16 +264,11 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
         parts.collect_view()
     });
     let lines = lines.collect_view();
-    let (half, slowest) = whole;
-    let (half_at, slowest_words) = (x(half), duration_in_words(slowest));
-    let median = (half > 0).then(|| {
+    let median = whole.map(|(half, _)| {
+        let half_at = x(half);
         view! { <line class="median" x1=rounded(half_at) x2=rounded(half_at) y1="0" y2=rounded(height)></line> }
     });
-    let said = if half > 0 {
-        format!("Median from creation to available: {} (the line); slowest {slowest_words}.", duration_in_words(half))
-    } else {
-        "None of these pods was available.".to_owned()
-    };
+    let said = whole_words(whole, is_going_on);
     let rows = steps.into_iter().filter(|step| step.slowest_millis >= NO_TIME_MILLIS).map(|step| {
         let key = view! { <svg class="step" viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" fill=PodLook::In(step.state).ink().colour.var()></rect></svg> };
         [
@@ -289,7 +284,7 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
     let more = (more > 0)
         .then(|| view! { <p class="muted">{format!("{} {} not shown.", count(more, "faster pod"), is_are(more))}</p> });
     // Pods that never started have no step to draw.
-    let picture = (half > 0 || span >= NO_TIME_MILLIS).then(|| {
+    let picture = (whole.is_some() || span >= NO_TIME_MILLIS).then(|| {
         view! {
             <svg class="courses" viewBox=format!("0 0 {WIDTH} {}", height + BELOW) role="img" aria-label=label data-testid="startup">
                 {axis(span, height)}
@@ -303,9 +298,33 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
     view! { <p>{said}</p>{picture} }
 }
 
+/// From creation to available: that of half of the pods and that of the slowest, in words.
+fn whole_words(whole: Option<(Millis, Millis)>, is_going_on: bool) -> String {
+    match whole.map(|(half, slowest)| (duration_in_words(half), duration_in_words(slowest))) {
+        Some((half, slowest)) => {
+            format!("Median from creation to available: {half} (the line); slowest {slowest}.")
+        }
+        None if is_going_on => "None of these pods is available yet.".to_owned(),
+        None => "None of these pods was available.".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pods_that_were_available_at_once_were_available() {
+        let all = [(Some((0, 400)), false), (None, true), (None, false)];
+        assert_eq!(
+            all.map(|(whole, is_going_on)| whole_words(whole, is_going_on)),
+            [
+                "Median from creation to available: less than 0.1 s (the line); slowest 0.4 s.",
+                "None of these pods is available yet.",
+                "None of these pods was available.",
+            ]
+        );
+    }
 
     #[test]
     fn a_picture_has_few_figures_and_steps_however_many_replicas_are_asked_for_and_however_long_it_takes() {

@@ -45,8 +45,13 @@ impl Controls {
     /// Hides what is told of a place of the picture, and closes what is open beside it. The focus goes back to what opened it; where that is gone, to the picture.
     pub fn close(self) {
         self.act(RolloutScreen::point_to_nothing);
-        if !self.panel.close() {
-            self.act(RolloutScreen::focus);
+        if self.panel.close() {
+            // What opened it may be hidden until the panel is gone from the page, as the table of pods is.
+            browser::next_frame(move || {
+                if !self.panel.focus_opener() {
+                    self.act(RolloutScreen::focus);
+                }
+            });
         }
     }
 

@@ -16,6 +16,8 @@ use crate::rows::set_if_new;
 
 /// The open detail is requested again at most this often.
 const AGAIN_MILLIS: f64 = 1_000.0;
+/// While its answer is under way, it is requested again after this time.
+const ANSWER_MILLIS: f64 = 10_000.0;
 /// Windows that the panel covers.
 const COVERED: &str = "(max-width: 900px)";
 /// Text of the panel when the server does not answer.
@@ -39,7 +41,7 @@ pub struct PanelState {
     behind: StoredValue<Option<InertPage>>,
     is_old: StoredValue<bool>,
     asked_millis: StoredValue<f64>,
-    /// When what was answered last was asked: an answer to what was asked before that is not shown any more.
+    /// When what was answered last, or failed, was asked: an answer to what was asked before that is not shown any more.
     answered_millis: StoredValue<f64>,
     /// The address of what is shown; empty until something is, which then gets the focus.
     shown_address: StoredValue<String>,
@@ -70,17 +72,18 @@ impl PanelState {
         self.request_detail();
     }
 
-    /// Closes the panel and gives the focus back; false where something was open and what opened it has it not.
+    /// Closes the panel; false where nothing was open.
     pub(super) fn close(self) -> bool {
         let was_open = self.path.try_update_value(Option::take).flatten().is_some();
         self.show(None);
-        match self.opener.try_update_value(Option::take).flatten() {
-            Some(opener) => {
-                browser::focus(&opener);
-                browser::focused().as_ref() == Some(&*opener)
-            }
-            None => !was_open,
-        }
+        was_open
+    }
+
+    /// Gives the focus back to what opened the panel; false where that does not take it.
+    pub(super) fn focus_opener(self) -> bool {
+        let Some(opener) = self.opener.try_update_value(Option::take).flatten() else { return false };
+        browser::focus(&opener);
+        browser::focused().as_ref() == Some(&*opener)
     }
 
     /// Something changed (`is_news`), or time passed. Called with every animation frame. What nobody looks at is asked for when it is
@@ -89,7 +92,8 @@ impl PanelState {
         if is_news {
             self.is_old.set_value(true);
         }
-        let is_due = self.is_old.get_value() && page_millis - self.asked_millis.get_value() > AGAIN_MILLIS;
+        let (asked, answered) = (self.asked_millis.get_value(), self.answered_millis.get_value());
+        let is_due = self.is_old.get_value() && may_ask_again(asked, answered, page_millis);
         if is_due && self.path.with_value(Option::is_some) && !browser::is_hidden() {
             self.request_detail();
         }
@@ -113,6 +117,7 @@ impl PanelState {
             if !is_open || self.answered_millis.try_get_value().is_none_or(|answered| answered > asked_millis) {
                 return;
             }
+            self.answered_millis.set_value(asked_millis);
             let known = self.shown_address.get_value();
             // Without an answer what is known stays, as the picture does, and it is asked for again.
             if answer.is_none() {
@@ -122,15 +127,23 @@ impl PanelState {
                 }
             }
             let shown = answer.unwrap_or_else(|| Err(NO_ANSWER.to_owned()));
-            self.answered_millis.set_value(asked_millis);
             self.shown_address.set_value(address);
             self.show(Some(shown));
             if known.is_empty() {
-                browser::next_frame(move || {
-                    if let Some(section) = self.section.try_get_untracked().flatten() {
-                        browser::focus(&section);
-                    }
-                });
+                self.focus_section();
+            }
+        });
+    }
+
+    /// Gives the panel the focus once something is in it: its part of the program comes with what is opened first, and until then the
+    /// panel is not shown and takes none.
+    fn focus_section(self) {
+        browser::next_frame(move || {
+            let Some(section) = self.section.try_get_untracked().flatten() else { return };
+            browser::focus(&section);
+            let is_open = self.path.try_with_value(Option::is_some) == Some(true);
+            if is_open && browser::focused().is_none_or(|focused| focused != **section) {
+                self.focus_section();
             }
         });
     }
@@ -165,6 +178,12 @@ impl PanelState {
     }
 }
 
+/// Returns whether the next request may follow the last one.
+fn may_ask_again(asked_millis: f64, answered_millis: f64, page_millis: f64) -> bool {
+    let is_under_way = answered_millis < asked_millis;
+    page_millis - asked_millis > if is_under_way { ANSWER_MILLIS } else { AGAIN_MILLIS }
+}
+
 /// Requests a detail below a page of a Deployment; `None` when no answer comes.
 pub async fn fetch_content(address: &str) -> Option<Result<Detail, String>> {
     let mark = if address.contains('?') { '&' } else { '?' };
@@ -180,4 +199,16 @@ pub async fn fetch_content(address: &str) -> Option<Result<Detail, String>> {
         return why.map(|why| Err(why.to_owned()));
     }
     wire::decode(&answer.bytes().await?).ok().map(Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_detail_is_not_requested_each_second_while_its_answer_is_under_way() {
+        let may_ask_again = |answered, waited| may_ask_again(5_000.0, answered, 5_000.0 + waited);
+        assert!(!may_ask_again(5_000.0, 999.0) && may_ask_again(5_000.0, 1_001.0), "it was answered, or failed");
+        assert!(!may_ask_again(4_000.0, 9_999.0) && may_ask_again(4_000.0, 10_001.0), "it is under way");
+    }
 }

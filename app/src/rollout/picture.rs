@@ -169,9 +169,10 @@ impl Picture {
         neighbour_key(&self.heads.order_untracked(), head, neighbour).is_some_and(|head| self.nodes.heads.focus(head))
     }
 
-    /// Gives the focus to the first pod of a band that is still there; false where it has none.
-    pub fn focus_first_of(&self, band: &BandHeading) -> bool {
-        let is_it = |head: &PodHead| head.replica_set == band.replica_set && head.state != PodState::Gone;
+    /// Gives the focus to the first pod of a band, or of all, that is still there; false where there is none.
+    pub fn focus_first_of(&self, band: Option<&BandHeading>) -> bool {
+        let is_of_band = |head: &PodHead| band.is_none_or(|band| head.replica_set == band.replica_set);
+        let is_it = |head: &PodHead| is_of_band(head) && head.state != PodState::Gone;
         let is_first = |key: &u128| self.heads.row(*key).is_some_and(|head| head.with_untracked(is_it));
         self.heads.order_untracked().into_iter().find(is_first).is_some_and(|head| self.nodes.heads.focus(head))
     }

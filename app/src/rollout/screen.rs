@@ -244,6 +244,7 @@ impl RolloutScreen {
         }
         state.over = self.0.board.ended_rollout(&state.copy);
         if is_first {
+            state.then = None; // an answer before it is of what was followed before
             state.frame.window_millis = state.fitting_millis(now_millis);
         }
         set_if_new(&self.0.board.looking_since_millis, looking_since_millis);

@@ -164,3 +164,30 @@ for (const [what, fault] of Object.entries(FAULTS)) {
     expect(questions).toBeGreaterThan(1);
   });
 }
+
+test("a late answer shows nothing of its Deployment on the page of another one", async ({ page, serve }) => {
+  const late: Buffer[] = [];
+  await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
+    const server = viewer.connectToServer();
+    server.onMessage((message) => {
+      if (typeof message === "string") return;
+      if (message[0] === 5) return void late.push(message); // Moment
+      if (message[0] === 1) late.splice(0).forEach((answer) => viewer.send(answer)); // Snapshot
+      viewer.send(message);
+    });
+  });
+  const server = await serve(() => Server.start(["replay", ...["rollover", "quota"].map(recording), "--hold-at", "12"]));
+  const rollout = new RolloutPage(page);
+  await openLive(page, server.page("rollover", "rollover", "web"));
+  await page.keyboard.press("ArrowLeft");
+  await expect.poll(() => late.length).toBeGreaterThan(0);
+  await page.keyboard.press("/");
+  await page.getByTestId("deployment").filter({ hasText: "quota" }).click();
+  await isLive(page, /Recording/);
+  await expect.poll(() => late.length, "it arrives before the snapshot").toBe(0);
+  await page.keyboard.press("ArrowLeft");
+  await expect(rollout.live).toHaveText(/^As it was at /);
+  await expect.poll(() => late.length, "it is asked for").toBeGreaterThan(0);
+  await expect(rollout.verdict).not.toBeEmpty();
+  await expect(rollout.verdict).not.toContainText("Revision 3");
+});

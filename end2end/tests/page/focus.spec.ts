@@ -110,6 +110,52 @@ test("after a panel the focus is on the pod whose bar was chosen", async ({ page
   await expect(pod).toBeFocused();
 });
 
+test("arrows lead from the picture to its pods", async ({ page, serve }) => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  const server = await serve(held);
+  await openLive(page, server.page(...place));
+  await page.locator("#scroller").focus();
+  await page.keyboard.press("ArrowDown");
+  const pod = page.locator("[data-testid=pod]:focus");
+  await expect(pod).not.toHaveAttribute("data-state", "gone");
+  const first = (await pod.getAttribute("data-pod"))!;
+  await page.keyboard.press("ArrowDown");
+  await expect(pod).not.toHaveAttribute("data-pod", first);
+});
+
+test("the story is one Tab stop, in which arrows lead from line to line", async ({ page, serve }) => {
+  const server = await serve(held);
+  await openLive(page, server.page(...place));
+  const story = page.getByTestId("story");
+  const times = story.locator(".at");
+  await story.focus();
+  await page.keyboard.press("ArrowUp");
+  await expect(times.last()).toBeFocused();
+  await expect(times.last()).toHaveAttribute("aria-description", (await story.locator("li > span").last().textContent())!);
+  await page.keyboard.press("ArrowUp");
+  await expect(times.nth((await times.count()) - 2)).toBeFocused();
+  await page.keyboard.press("ArrowDown");
+  await expect(times.last()).toBeFocused();
+  await page.keyboard.press("Tab");
+  expect(await story.evaluate((story) => story.contains(document.activeElement))).toBe(false);
+});
+
+test("after a panel the focus is on the pod of the table that opened it", async ({ page, serve }) => {
+  await page.setViewportSize({ width: 1280, height: 720 });
+  const server = await serve(held);
+  await openLive(page, server.page(...place));
+  await page.keyboard.press("t");
+  const table = page.getByTestId("pod-table");
+  const pod = table.getByRole("link").nth(2);
+  await pod.focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("pod-detail")).toBeVisible();
+  await expect(table, "the panel lies over it").toBeHidden();
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("pod-detail")).toHaveCount(0);
+  await expect(pod).toBeFocused();
+});
+
 test("the table of pods takes nothing of the picture's height", async ({ page, serve }) => {
   await page.setViewportSize({ width: 1440, height: 900 });
   const server = await serve(held);

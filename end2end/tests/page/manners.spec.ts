@@ -42,6 +42,20 @@ test("the title of a page that a link leads to is announced, and that of a docum
   await expect(reached).toHaveText(/^[^:]+ — Rollcast$/);
 });
 
+test("Tab goes on in the page that a link led to, and after Back from the row that led away", async ({ page, serve }) => {
+  const server = await serve(held);
+  await openLive(page, server.address);
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await expect(page.locator(".page")).toBeFocused();
+  await page.keyboard.press("Tab");
+  await expect(page.locator(".brand")).toBeFocused();
+  await page.goBack();
+  await expect(page.getByTestId("deployment").first()).toBeFocused();
+  await page.locator("#wall").press("Enter");
+  await expect(page.getByTestId("wall")).toBeFocused();
+});
+
 test("no screen reader is told what changes by the second", async ({ page, serve, complaints }) => {
   const server = await serve(held);
   await openRecording(page, address(server));

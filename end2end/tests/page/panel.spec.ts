@@ -104,6 +104,23 @@ for (const [place, start, address] of places) {
   });
 }
 
+for (const width of [1280, 640])
+  test(`a panel that opens for the first time takes the focus, ${width} pixels wide`, async ({ page, serve }) => {
+    const server = await serve(() => Server.replaying("rollover", "--hold-at", "9.5"));
+    await page.setViewportSize({ width, height: 800 });
+    await page.goto(server.page("rollover", "rollover", "web"));
+    await isLive(page, /Recording/);
+    // Its part of the program comes some frames later than the pod.
+    await page.route(/[/]parts[/]details-/, async (route) => {
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+      await route.continue();
+    });
+    await new RolloutPage(page).living(1).first().focus();
+    await page.keyboard.press("Enter");
+    await expect(page.getByTestId("pod-detail")).toBeVisible();
+    await expect(page.locator("#detail")).toBeFocused();
+  });
+
 test("what is open stays while no answer comes, and what a proxy says of that is not shown", async ({ page, serve, complaints }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "9.5"));
   await page.goto(server.page("rollover", "rollover", "web"));

@@ -156,6 +156,22 @@ test("on a phone a link is copied with one tap, and nothing moves by that", asyn
   }
 });
 
+test("on a phone the time that is left fits beside the other figures, however long it is", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "8"));
+  for (const width of [320, 390]) {
+    await page.setViewportSize({ width, height: 640 });
+    await openLive(page, server.page("rollover", "rollover", "web"));
+    await page.locator(".figures").evaluate((figures) => {
+      const measured = document.createElement("div");
+      measured.className = "measured";
+      for (const [name, words] of [["dt", "left, from earlier rollouts"], ["dd", "2 min 10 s to 9 min 40 s"]] as const) measured.appendChild(document.createElement(name)).textContent = words;
+      figures.append(measured);
+    });
+    expect(await page.locator(".measured dd").evaluate((text) => text.scrollWidth <= text.clientWidth)).toBe(true);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen").toBe(true);
+  }
+});
+
 test("a reason that is cut on a phone has a button that shows all of it", async ({ page, serve }, info) => {
   const long = longNames((name) => info.outputPath(name), ["web:v1", "web:missing"]);
   const server = await serve(() => Server.start(["replay", long, recording("rollout"), "--hold-at", "20"]));
@@ -164,12 +180,14 @@ test("a reason that is cut on a phone has a button that shows all of it", async 
   const [more, why] = [page.getByTestId("more"), page.getByTestId("why")];
   await expect(why).not.toBeEmpty();
   await expect(more, "all of it is there").toBeHidden();
+  await expect(why, "no Tab stop").toHaveAttribute("tabindex", "-1");
   await page.setViewportSize({ width: 390, height: 844 });
   await openLive(page, server.page(longName("cluster"), longName("namespace"), longName("deployment")));
   const top = async () => (await page.locator("#scroller").boundingBox())!.y;
   const isCut = () => page.locator(".told").evaluate((told) => told.scrollHeight > told.clientHeight + 4);
   await expect.poll(isCut).toBe(true);
   await expect(more).toHaveText("Full text");
+  await expect(why).toHaveAttribute("tabindex", "0");
   await expect(more).toHaveAttribute("aria-expanded", "false");
   await expect(more).toBeInViewport({ ratio: 1 });
   const before = await top();

@@ -243,6 +243,8 @@ test("a cut, a restart and sleep pass without a human; meanwhile it says that it
   await expect(page).toHaveTitle(/^Stale: /);
   await expect(page.getByTestId("connections")).toHaveText("Reconnecting");
   await expect(page.getByTestId("stable-count")).toHaveText("0 stable, as last known");
+  await page.setViewportSize({ width: 320, height: 640 });
+  await expect.poll(() => page.getByTestId("stale").evaluate((banner) => banner.scrollHeight <= banner.clientHeight), "no line of it is cut").toBe(true);
   const again = await server.again();
   await serve(() => Promise.resolve(again));
   await expect(page.getByTestId("stale")).toBeHidden({ timeout: 20_000 });

@@ -38,7 +38,8 @@ pub struct Address {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}={} is invalid: expected {expected}.", safe(.text))]
 pub struct InvalidParameter {
-    name: String,
+    /// Name of the parameter.
+    pub name: String,
     text: String,
     expected: &'static str,
 }

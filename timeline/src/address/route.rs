@@ -69,6 +69,8 @@ routes! {
 pub type Parameter = (&'static str, &'static str);
 
 const TIME: &str = "a time such as 2026-11-21T14:02:05.250Z, or milliseconds since 1970";
+/// Of the fields of a form, as they show it.
+const DATE: &str = "a time such as 2026-11-21 02:00";
 const REVISION: &str = "the number of a revision, 1 or more";
 const NUMBER: &str = "a number";
 
@@ -102,8 +104,8 @@ const HISTORY: &[Parameter] = &[
     ("trouble", "yes"),
     ("longer", "30s, 2m, 10m or 1h"),
     ("when", "hour, day, today, last-night, yesterday, week or month"),
-    ("since", TIME),
-    ("until", TIME),
+    ("since", DATE),
+    ("until", DATE),
     ("tz", "utc, or an offset from UTC such as +02:00"),
     ("after", "the value of the previous page"),
     ("limit", "a number from 1 to 500"),

@@ -69,7 +69,7 @@ fn Start(pod: Memo<Box<PodDetail>>, now_millis: Signal<Millis>) -> impl IntoView
     };
     view! {
         <Show when=move || !pod.read().start.is_empty()>
-            <h3>"Startup: "{move || duration(pod.read().started_in_millis())}</h3>
+            <h3>"Startup"{move || pod.read().started_in_millis().map(|took| ": ".to_owned() + &duration(took))}</h3>
             <table><tbody><ScopedFor each=move || pod.read().start.clone() key=Clone::clone children=line/></tbody></table>
         </Show>
     }

@@ -38,7 +38,7 @@ pub fn Gutter(picture: Picture) -> impl IntoView {
 fn BandLabel(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
     let pressed = move |event: web_sys::KeyboardEvent| {
         let is_arrow = matches!(event.key().as_str(), "ArrowUp" | "ArrowDown") && !browser::has_modifier(&event);
-        if is_arrow && band.with_untracked(|band| picture.focus_first_of(&band.heading)) {
+        if is_arrow && band.with_untracked(|band| picture.focus_first_of(Some(&band.heading))) {
             event.prevent_default();
         }
     };

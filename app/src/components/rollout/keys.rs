@@ -25,7 +25,7 @@ const KEYS: [Key; 14] = [
     ("drag, shift wheel", "earlier, later"),
     ("C", "copy link"),
     ("T", "pods as a table"),
-    ("↑ ↓", "from pod to pod"),
+    ("↑ ↓", "from pod to pod, from line to line"),
     ("Enter", "open a pod or revision"),
     ("Esc", "close"),
     ("/", "all Deployments"),

@@ -12,7 +12,7 @@ use super::bars::{BarsOf, Gaps, Patterns};
 use super::gutter::Gutter;
 use super::heads::Heads;
 use super::strip::BudgetStrip;
-use crate::browser::{bind_style, has_modifier, is_on};
+use crate::browser::{bind_style, has_modifier, is_cut, is_on};
 use crate::detail::history::at_least;
 use crate::numbers::fixed;
 use crate::rollout::board::Board;
@@ -48,6 +48,10 @@ pub fn Score(
         let may_scroll = is_on(&event, "div") && !has_modifier(&event);
         if let Some(controls) = controls.filter(|_| may_scroll) {
             controls.act(|screen| screen.scroll_key(&event.key()));
+            let does_scroll = nodes.scroller.get_untracked().is_some_and(|scroller| is_cut(&scroller));
+            if event.key() == "ArrowDown" && !does_scroll && picture.focus_first_of(None) {
+                event.prevent_default();
+            }
         }
     };
     let id = |name: &str| format!("{prefix}{name}");

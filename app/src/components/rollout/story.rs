@@ -35,8 +35,24 @@ pub fn Story(board: Board, picture: Picture, controls: Controls) -> impl IntoVie
             part.set_scroll_top(0);
         }
     });
+    // The story is one Tab stop: ↑ leads to its newest line, and both arrows from line to line.
+    let pressed = move |event: web_sys::KeyboardEvent| {
+        let to = match (event.key().as_str(), browser::closest(&event, "li")) {
+            _ if browser::has_modifier(&event) => None,
+            ("ArrowUp", Some(line)) => line.previous_element_sibling(),
+            ("ArrowDown", Some(line)) => line.next_element_sibling(),
+            ("ArrowUp", None) => part.get_untracked().and_then(|part| browser::all_in(&part, "li").last()),
+            _ => None,
+        };
+        if let Some((button, words)) = to.and_then(|line| line.first_element_child().zip(line.last_element_child())) {
+            event.prevent_default();
+            // Its name is its time alone.
+            let _ = button.set_attribute("aria-description", &words.text_content().unwrap_or_default());
+            browser::focus(&button);
+        }
+    };
     view! {
-        <div class="story" tabindex="0" role="region" aria-label="Timeline" data-testid="story" id="story" node_ref=part>
+        <div class="story" tabindex="0" role="region" aria-label="Timeline" data-testid="story" id="story" node_ref=part on:keydown=pressed>
             <ol><ScopedFor each=move || picture.story.order() key=|key| *key children=line/></ol>
         </div>
     }
@@ -83,7 +99,7 @@ fn StoryLine(
     });
     view! {
         <li class=kind.name() class:new=is_new on:animationend=move |_| is_new.set(false)>
-            <button type="button" class="at" title=move || board.dated(at_millis) node_ref=button on:click=move |_| controls.seek(at_millis) on:keydown=pressed>{move || zone.clock(at_millis)}</button>
+            <button type="button" class="at" tabindex="-1" title=move || board.dated(at_millis) node_ref=button on:click=move |_| controls.seek(at_millis) on:keydown=pressed>{move || zone.clock(at_millis)}</button>
             <i></i>
             <span><span class:cut=move || !is_whole.get() title=title>{move || zone.replace_times(&text, at_millis)}</span>{more}</span>
         </li>

@@ -137,7 +137,7 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
                     <h1 id="verdict" data-testid="verdict" title=whole_headline node_ref=headline_node>{move || unbroken(&headline.read())}</h1>
                     <p
                         id="why"
-                        tabindex="0"
+                        tabindex=move || if is_cut.get() { "0" } else { "-1" }
                         class=move || if is_whole.get() { "why whole" } else { "why" }
                         data-testid="why"
                         node_ref=why

@@ -8,7 +8,7 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Value, json};
-use timeline::address::at;
+use timeline::address::{Address, Route, at};
 use timeline::episodes::{EpisodeRow, Search};
 use timeline::wire::{Connection, Unwritten};
 use timeline::{Millis, Uid};
@@ -47,7 +47,11 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
     let HistoryQuery { search, zone, after } = match history_query(&address, now_millis) {
         Ok(asked) => asked,
         Err(wrong) => {
-            let instead = vec![(at("/history"), "All rollouts in the history".to_owned())];
+            let rest = search_without(&address, &wrong.name).to_string();
+            let instead = vec![
+                (rest, format!("This search without {}", wrong.name)),
+                (at("/history"), "All rollouts in the history".to_owned()),
+            ];
             return refuse(view, wrong, instead, request).await;
         }
     };
@@ -97,6 +101,12 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
         }
     };
     render_static(view, status, request, move |build| app::shell::history(payload.clone(), build)).await
+}
+
+/// Returns the address of a search without one of its parameters.
+fn search_without(search: &Address, name: &str) -> Address {
+    let others = search.parameters.pairs().filter(|(known, _)| *known != name);
+    others.fold(Address::new(Route::History, &[]), |address, (name, value)| address.with(name, Some(value)))
 }
 
 /// Returns the workloads of a page's rollouts, each with its last rollouts of the search, and the numbers of rows and

@@ -150,6 +150,18 @@ async fn answers_are_as_described_and_what_makes_no_sense_is_told() {
 }
 
 #[tokio::test]
+async fn a_time_that_is_none_is_told_as_its_field_has_it_and_the_rest_of_the_search_is_a_link_away() {
+    let page = fetch(&kept().rollcast, "/history?q=web&since=yesterday&until=").await;
+    assert_eq!(page.status, StatusCode::BAD_REQUEST);
+    for part in [
+        "since=yesterday is invalid: expected a time such as 2026-11-21 02:00",
+        "<a href=\"/history?q=web\">This search without since</a>",
+    ] {
+        assert!(page.text.contains(part), "{part}: {}", page.text);
+    }
+}
+
+#[tokio::test]
 async fn metrics_tell_how_history_is_written() {
     let kept = kept();
     let text = fetch(&kept.rollcast, "/metrics").await.text;
