@@ -186,6 +186,12 @@ test("of 2,000 Deployments only those in view are made, wherever one looks", asy
   await page.evaluate(() => scrollTo(0, document.body.scrollHeight / 2));
   await expect(page.getByText("service-1", { exact: false }).first()).toBeInViewport();
   await expect(page.locator("#rows .line:empty")).toHaveCount(0);
+  // The first key goes to a row in view, not to one above it.
+  const scrolled = await page.evaluate(() => scrollY);
+  await page.keyboard.press("j");
+  await expect(page.locator(":focus")).toContainText("service-");
+  expect(Math.abs((await page.evaluate(() => scrollY)) - scrolled)).toBeLessThan(60);
+  await page.locator(":focus").blur();
   await page.evaluate(() => scrollTo(0, 0));
   await page.getByLabel("Labels").fill("parity=odd");
   await expect(page.getByTestId("count")).toHaveText("1,000 of 2,000");
