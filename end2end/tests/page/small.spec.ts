@@ -315,3 +315,23 @@ test("on a phone a row names its Deployment, and of its place the end is seen", 
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
   }
 });
+
+test("a limit of five digits beside the budget is whole on a phone", async ({ page, serve }, info) => {
+  const huge: Record<string, MadeSet[]> = {
+    huge: [
+      { revision: 1, wanted: 10_000, pods: of(2, "available") },
+      { revision: 2, wanted: 10_000, pods: of(2, "available", "starting") },
+    ],
+  };
+  const server = await serve(() => heldAll(info, huge));
+  await page.setViewportSize({ width: 390, height: 844 });
+  await openLive(page, server.page("huge", "shop", "web"));
+  const label = page.locator(".strip .label.ceiling");
+  await expect(label).toHaveText(/^20,?000$/);
+  const right = await label.evaluate((element) => {
+    const text = document.createRange();
+    text.selectNodeContents(element);
+    return text.getBoundingClientRect().right;
+  });
+  expect(right).toBeLessThanOrEqual(390);
+});
