@@ -45,6 +45,23 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
   await expect(rows).toHaveCount(3);
 });
 
+test("a word that is typed at once is one search", async ({ page, serve }) => {
+  const server = await serve(start);
+  await openLive(page, server.address);
+  await page.evaluate(() => {
+    const replace = history.replaceState.bind(history);
+    history.replaceState = (...all) => {
+      document.body.dataset["searches"] = String(Number(document.body.dataset["searches"] ?? 0) + 1);
+      replace(...all);
+    };
+  });
+  await page.getByRole("searchbox").pressSequentially("nginx complete", { delay: 10 });
+  await expect(page).toHaveURL(/[?]q=nginx%20complete$/);
+  await expect(page.getByTestId("deployment")).toHaveCount(2);
+  // Where the machine is busy a pause between letters may be long enough for a search.
+  expect(Number(await page.locator("body").getAttribute("data-searches"))).toBeLessThan(5);
+});
+
 test("keys go to the search, from row to row, and into one", async ({ page, serve }) => {
   const server = await serve(start);
   await openLive(page, server.address);
