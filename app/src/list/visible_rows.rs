@@ -77,7 +77,7 @@ pub fn moved_px(before: &[(u128, f64)], now: &[(u128, f64)], view: &Range<f64>) 
     moves.get(moves.len() / 2).map_or(0.0, |px| *px as f64)
 }
 
-/// The part with the first rows, as the server renders it: nothing is left out before it.
+/// The part with the first rows, as the server renders it: nothing is left out before it, and rows after it have their room.
 pub fn rows_from(overall: &Overall, from: u32, to: u32) -> VisibleRows {
     let mut part = VisibleRows::default();
     let mut number = 0;
@@ -87,7 +87,12 @@ pub fn rows_from(overall: &Overall, from: u32, to: u32) -> VisibleRows {
             part.spots.push(ListItem::Head(index));
             part.spots.extend((first..last).map(ListItem::Row));
         }
-        number += head.lines;
+        if number >= to {
+            part.after_px += HEAD_PX;
+        }
+        let next = number + head.lines;
+        part.after_px += f64::from(next.saturating_sub(number.max(to))) * ROW_PX;
+        number = next;
     }
     part
 }
@@ -122,7 +127,13 @@ mod tests {
         assert_eq!(part.spots, [ListItem::Row(1), ListItem::Head(1), ListItem::Row(2)]);
         assert_eq!(part.rows(), Some((1, 2)));
         assert!((part.before_px - 94.0).abs() < 0.01);
-        assert_eq!(rows_from(&overall(&[2, 3]), 1, 4).spots[..2], [ListItem::Head(0), ListItem::Row(1)]);
+        let first = rows_from(&overall(&[2, 3, 4]), 1, 4);
+        assert_eq!(first.spots[..2], [ListItem::Head(0), ListItem::Row(1)]);
+        assert_eq!(first.rows(), Some((1, 3)));
+        assert!(
+            (first.after_px - HEAD_PX - 5.0 * ROW_PX).abs() < 0.01,
+            "the last row of the second heading, and the third"
+        );
     }
 
     #[test]

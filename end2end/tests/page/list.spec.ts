@@ -244,6 +244,18 @@ test("rows in view stay where they are while others move from below to above the
   expect((await seen()).row).toEqual(before.row);
 });
 
+test("a list that is loaded again is where it was", async ({ page, serve }) => {
+  const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
+  await openLive(page, server.address);
+  await expect(page.getByTestId("count")).toHaveText("2,000 of 2,000");
+  await page.evaluate(() => scrollTo(0, 15_000));
+  await expect(page.getByTestId("deployment").first()).not.toContainText("service-0000");
+  await page.reload();
+  await expect(page.getByTestId("deployment").first()).not.toContainText("service-0000");
+  expect(await page.evaluate(() => scrollY)).toBe(15_000);
+  await expect(page.locator("#rows .line:empty")).toHaveCount(0);
+});
+
 test("a link leads to the top of a list, even where Back led to it before", async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
   await openLive(page, server.address);
