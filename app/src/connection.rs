@@ -22,6 +22,17 @@ pub fn title(is_stale: bool, title: String) -> String {
     if is_stale { format!("Stale: {title}") } else { title }
 }
 
+/// Titles the page of a Deployment that is not in the model. While its cluster is not read, it may be there all the same.
+pub fn missing_title(state: &ConnectionState, namespace: &str, name: &str) -> String {
+    let (name, namespace) = (safe(name), safe(namespace));
+    match state {
+        ConnectionState::Connecting | ConnectionState::Stale { .. } => {
+            format!("Deployment {name} in namespace {namespace} is not known yet")
+        }
+        _ => format!("No Deployment {name} in namespace {namespace}"),
+    }
+}
+
 /// Until when a Deployment is known while its cluster does not respond: until the last response, or what came later from a part of the
 /// cluster that still does. `None` while all of it does.
 pub fn known_until_millis(copy: &DeploymentCopy, connection: &Connection) -> Option<Millis> {
@@ -172,6 +183,16 @@ mod tests {
         assert_eq!(progress(&connection, clock), "listing pods: 42,000 so far.");
         let none = Connection::default();
         assert_eq!((listing(&none), loading("prod", &none), progress(&none, clock)), (None, None, String::new()));
+    }
+
+    #[test]
+    fn no_deployment_is_missed_before_its_cluster_was_read() {
+        let title = |state| missing_title(&state, "shop", "web");
+        let stale = ConnectionState::Stale { since_millis: 0, retry_at_millis: None, why: String::new() };
+        let unread = [ConnectionState::Connecting, stale].map(title);
+        assert_eq!(unread, ["Deployment web in namespace shop is not known yet"; 2]);
+        let read = [ConnectionState::Live, ConnectionState::Replay { name: "r".into() }].map(title);
+        assert_eq!(read, ["No Deployment web in namespace shop"; 2]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use timeline::Millis;
 use timeline::episodes::{Day, EpisodeRow, Search, TIMES};
 use timeline::rollout::Outcome;
-use timeline::words::{count, duration};
+use timeline::words::{duration, grouped_count};
 
 use crate::measure::median;
 use crate::payload::Preview;
@@ -27,7 +27,7 @@ impl PastWorkload {
     /// rollouts.
     pub fn summary(&self) -> String {
         let shown = self.rollouts.len() as u32;
-        let all = count(self.total, "rollout");
+        let all = grouped_count(self.total, "rollout");
         let all = if shown < self.total { format!("latest {shown} of {all}") } else { all };
         let complete = self.rollouts.iter().filter(|rollout| rollout.outcome == Outcome::Complete);
         let took: Vec<Millis> = complete.filter_map(EpisodeRow::took_millis).collect();
@@ -93,8 +93,8 @@ impl HistoryPayload {
         match (self.total, shown < self.total) {
             (0, _) if !self.search.kinds.is_empty() => format!("No episodes match{named}{span}."),
             (0, _) => format!("No rollouts match{named}{span}."),
-            (total, true) => format!("{shown} of {}{named}{span}.", count(total, noun)),
-            (total, false) => format!("{}{named}{span}.", count(total, noun)),
+            (total, true) => format!("{shown} of {}{named}{span}.", grouped_count(total, noun)),
+            (total, false) => format!("{}{named}{span}.", grouped_count(total, noun)),
         }
     }
 }

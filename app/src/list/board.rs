@@ -7,7 +7,7 @@ use web_sys::Element;
 
 use super::Ages;
 use super::row::{Heading, RowText};
-use super::visible_rows::{ListItem, VisibleRows};
+use super::visible_rows::{HEAD_PX, ListItem, VisibleRows};
 use crate::elements::Elements;
 use crate::rows::{Rows, set_if_new};
 
@@ -77,6 +77,17 @@ impl ListBoard {
     pub(super) fn first_row(self) -> Option<Element> {
         let key = self.slots.with_untracked(|slots| slots.iter().find_map(Slot::deployment))?;
         self.links.get(key)?.parent_element()
+    }
+
+    /// The rows that are made and known by their keys, with their tops in the list, in pixels.
+    pub(super) fn row_tops(self, row_px: f64) -> Vec<(u128, f64)> {
+        let mut top = self.before_px.get_untracked();
+        let mut tops = Vec::new();
+        for slot in self.slots.get_untracked() {
+            tops.extend(slot.deployment().map(|key| (key, top)));
+            top += if matches!(slot, Slot::Head(_)) { HEAD_PX } else { row_px };
+        }
+        tops
     }
 
     /// Takes the facts of the whole list.

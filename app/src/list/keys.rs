@@ -37,9 +37,12 @@ pub fn handle_row_key(event: &KeyboardEvent, board: ListBoard, key: u128) {
 }
 
 impl ListBoard {
-    /// Gives the focus to the first row that is made; false where there is none.
+    /// Gives the focus to the first row in view; false where there is none.
     fn focus_first(self) -> bool {
-        self.order().first().is_some_and(|key| self.links.focus(*key))
+        // Rows above the view are made too.
+        let mut links = self.order().into_iter().filter_map(|key| self.links.get(key));
+        let first = links.find(|link| link.get_bounding_client_rect().bottom() > 0.0);
+        first.is_some_and(|link| browser::focus(&link))
     }
 
     /// Gives the focus to the row before or after another one, where there is one.

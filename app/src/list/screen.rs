@@ -10,7 +10,7 @@ use timeline::wire::{Scope, ServerFrame};
 
 use super::board::ListBoard;
 use super::memory::{ListMemory, SavedList, VIEW_PX};
-use super::visible_rows::{VisibleRows, rows_between};
+use super::visible_rows::{VisibleRows, moved_px, rows_between};
 use crate::browser;
 use crate::keep_focus::keep_focus;
 use crate::live::client::{Screen, ScreenRequest};
@@ -103,8 +103,16 @@ impl Screen for ListScreen {
         if state.is_dirty || (scrolled - state.made_at_px).abs() > STEP_PX {
             (state.is_dirty, state.made_at_px) = (false, scrolled);
             let ages = state.list.live_list.ages(page_millis);
+            let tops = self.board.row_tops(state.list.row_px);
             keep_focus();
             self.board.show(&state.list.live_list.copy, &in_view(&state.list), &ages);
+            // Rows that change places above the view must not move those in it: a click would open another one.
+            let top_px = scrolled - state.list.top_px;
+            let view = top_px..top_px + state.list.view_px;
+            let moved = moved_px(&tops, &self.board.row_tops(state.list.row_px), &view);
+            if top_px > 0.0 && moved != 0.0 {
+                browser::scroll_to_px(scrolled + moved);
+            }
             if let Some(row) = state.list.row.take() {
                 let links = self.board.links;
                 // Once it is made.

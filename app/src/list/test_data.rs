@@ -22,6 +22,7 @@ pub fn cluster(name: &str, state: ConnectionState) -> ClusterState {
         accent: 0,
         connection: Connection { state, ..Connection::default() },
         now_millis: 0,
+        has_deployments: false,
     }
 }
 

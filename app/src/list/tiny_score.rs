@@ -2,6 +2,7 @@
 
 use timeline::Millis;
 use timeline::view::{LATELY_MILLIS, LAYERS, Summary};
+use timeline::words::grouped;
 
 /// Width of the tiny score, in units of its view box.
 pub const WIDE: i64 = 120;
@@ -53,7 +54,7 @@ impl TinyPicture {
         };
         let available = summary.new_available();
         Self {
-            new_of_desired: format!("{available}/{}", summary.desired),
+            new_of_desired: format!("{}/{}", grouped(available.into()), grouped(summary.desired.into())),
             is_new: summary.replaces.is_some(),
             is_short: available < summary.desired,
             layers: std::array::from_fn(layer),
@@ -78,6 +79,8 @@ mod tests {
         assert_eq!((tiny.new_of_desired.as_str(), tiny.is_short), ("3/4", true));
         assert_eq!(tiny.layers, ["M0 30V8H120V30z", "", "", "", ""].map(str::to_owned));
         assert_eq!(tiny.desired, "M0 1H120");
+        let many = TinyPicture::from_summary(&summary(Tone::Ok, 5_000, [1_051, 0, 0, 0, 0], Vec::new()), 90_000);
+        assert_eq!(many.new_of_desired, "1,051/5,000");
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Which rows of a list are made: those in view and a few more. Pure, the same on the server and in the browser.
 
+use std::ops::Range;
+
 use timeline::list::Overall;
+use timeline::order;
 
 /// Height of a heading, in pixels; style sheets have the same.
-const HEAD_PX: f64 = 44.0;
+pub(super) const HEAD_PX: f64 = 44.0;
 /// Height of a row before it was measured.
 pub const ROW_PX: f64 = 58.0;
 
@@ -62,7 +65,19 @@ pub fn rows_between(overall: &Overall, row_px: f64, from_px: f64, to_px: f64) ->
     part
 }
 
-/// The part with the first rows, as the server renders it: nothing is left out before it.
+/// Returns how far the rows that were in view moved, in pixels: rows by their keys, with their tops before and now. Some of
+/// them may have moved past the others, so that it is the middle one of their moves.
+pub fn moved_px(before: &[(u128, f64)], now: &[(u128, f64)], view: &Range<f64>) -> f64 {
+    let in_view = before.iter().filter(|(_, top)| view.contains(top));
+    let moves = in_view.filter_map(|(key, top)| {
+        let (_, to) = now.iter().find(|(other, _)| other == key)?;
+        Some((to - top).round() as i64)
+    });
+    let moves = order::sort_by(moves.collect(), |px| (*px, 0));
+    moves.get(moves.len() / 2).map_or(0.0, |px| *px as f64)
+}
+
+/// The part with the first rows, as the server renders it: nothing is left out before it, and rows after it have their room.
 pub fn rows_from(overall: &Overall, from: u32, to: u32) -> VisibleRows {
     let mut part = VisibleRows::default();
     let mut number = 0;
@@ -72,7 +87,12 @@ pub fn rows_from(overall: &Overall, from: u32, to: u32) -> VisibleRows {
             part.spots.push(ListItem::Head(index));
             part.spots.extend((first..last).map(ListItem::Row));
         }
-        number += head.lines;
+        if number >= to {
+            part.after_px += HEAD_PX;
+        }
+        let next = number + head.lines;
+        part.after_px += f64::from(next.saturating_sub(number.max(to))) * ROW_PX;
+        number = next;
     }
     part
 }
@@ -107,6 +127,26 @@ mod tests {
         assert_eq!(part.spots, [ListItem::Row(1), ListItem::Head(1), ListItem::Row(2)]);
         assert_eq!(part.rows(), Some((1, 2)));
         assert!((part.before_px - 94.0).abs() < 0.01);
-        assert_eq!(rows_from(&overall(&[2, 3]), 1, 4).spots[..2], [ListItem::Head(0), ListItem::Row(1)]);
+        let first = rows_from(&overall(&[2, 3, 4]), 1, 4);
+        assert_eq!(first.spots[..2], [ListItem::Head(0), ListItem::Row(1)]);
+        assert_eq!(first.rows(), Some((1, 3)));
+        assert!(
+            (first.after_px - HEAD_PX - 5.0 * ROW_PX).abs() < 0.01,
+            "the last row of the second heading, and the third"
+        );
+    }
+
+    #[test]
+    fn rows_in_view_move_as_far_as_most_of_them() {
+        let rows = |keys: &[u128]| -> Vec<(u128, f64)> {
+            keys.iter().zip(0_u32..).map(|(key, place)| (*key, f64::from(place) * 50.0)).collect()
+        };
+        let before = rows(&[1, 2, 3, 4, 5, 6, 7]);
+        let moved = |now: &[u128]| moved_px(&before, &rows(now), &(100.0..300.0));
+        assert!(moved(&[1, 2, 3, 4, 5, 6, 7]).abs() < 0.01);
+        assert!((moved(&[9, 1, 2, 3, 4, 5, 6, 7]) - 50.0).abs() < 0.01, "one came above them");
+        assert!(moved(&[3, 1, 2, 4, 5, 6, 7]).abs() < 0.01, "one of them went up");
+        assert!((moved(&[6, 7, 1, 2, 3, 4, 5]) - 100.0).abs() < 0.01);
+        assert!(moved(&[1, 2, 8, 9]).abs() < 0.01, "none of them is there any more");
     }
 }

@@ -146,7 +146,7 @@ pub fn trouble(overall: &Overall, zone: Zone) -> String {
     for cluster in &overall.clusters {
         let stamp = |at_millis| format!("{} UTC", moment(at_millis, cluster.now_millis));
         if let ConnectionState::Stale { since_millis, .. } = cluster.connection.state
-            && let Some(words) = cluster_unreachable(&cluster.name, &cluster.connection, overall.all > 0, stamp)
+            && let Some(words) = cluster_unreachable(&cluster.name, &cluster.connection, cluster.has_deployments, stamp)
         {
             said.push(zone.replace_times(&words, since_millis));
         }
@@ -198,15 +198,16 @@ mod tests {
         let (_owner, zone) = zone();
         let told = |overall: &Overall| trouble(overall, zone);
         let one = vec![cluster("dead", stale(Some(5_000)))];
+        let known = ClusterState { has_deployments: true, ..cluster("known", stale(Some(5_000))) };
         assert_eq!(
-            told(&overall(2, one.clone())),
-            "Cluster “dead” unreachable since 00:00:00 UTC: connection refused. Showing last known data."
+            told(&overall(2, vec![cluster("dead", stale(Some(5_000))), known])),
+            "Cluster “dead” unreachable since 00:00:00 UTC: connection refused. \
+             Cluster “known” unreachable since 00:00:00 UTC: connection refused. Showing last known data."
         );
         let two = [cluster("dead", stale(Some(5_000))), cluster("gone", stale(Some(4_000)))];
-        assert_eq!(next_retry(&overall(2, one.clone()), zone), "Next try at 00:00:05 UTC.");
+        assert_eq!(next_retry(&overall(2, one), zone), "Next try at 00:00:05 UTC.");
         assert_eq!(next_retry(&overall(2, two.into()), zone), "Next try at 00:00:04 UTC (cluster “gone”).");
         assert_eq!(next_retry(&overall(2, vec![cluster("dead", stale(None))]), zone), "", "it goes on");
-        assert!(!told(&overall(0, one)).contains("last known"), "nothing is known");
         assert_eq!(told(&overall(2, vec![cluster("well", ConnectionState::Live)])), "");
         let mut full = cluster("well", ConnectionState::Live);
         full.connection.unwritten = Some(Unwritten { since_millis: 1_000, why: "there is no room left".into() });

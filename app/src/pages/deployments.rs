@@ -22,6 +22,7 @@ use crate::list::memory::{ListMemory, SavedList};
 use crate::list::screen::{FIRST, ListScreen, in_view};
 use crate::list::{Ages, LiveList, keys, visible_rows, words};
 use crate::live::client::Live;
+use crate::numbers::fixed;
 use crate::payload::{ListPayload, Payload};
 use crate::zone::Zone;
 
@@ -51,6 +52,12 @@ pub fn DeploymentsPage() -> impl IntoView {
         preview(|| page.preview());
     }
     let rows = overall.with_untracked(Overall::rows);
+    // A browser that loads the page again finds it as high as it was, and scrolls to its place. Where no scripts run nothing would fill
+    // that room.
+    let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
+    let room = fixed(board.after_px.get_untracked());
+    let sheet = format!("@media(scripting:enabled){{#rows>:last-child{{height:{room}px}}}}");
+    let placed = rendered.is_some().then(|| view! { <style nonce=nonce inner_html=sheet></style> });
     let pages = rendered.map(|page| view! { <Pages query=page.query window=page.window rows/> });
     let recorded = move || words::recording_days(&overall.read(), |at_millis| zone.date(at_millis));
     // Where there is nothing, there is nothing to search, and no colour to explain.
@@ -69,6 +76,7 @@ pub fn DeploymentsPage() -> impl IntoView {
             // Below the links of the filter: those stay where they are, however the question changes.
             <Banner test_id="mistake" words=move || overall.read().trouble.clone()/>
             <Columns board/>
+            {placed}
             <ListRows board/>
             <Nothing board/>
             {pages}

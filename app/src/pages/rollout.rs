@@ -21,7 +21,7 @@ use crate::components::rollout::table::PodTable;
 use crate::components::rollout::transport::Transport;
 use crate::components::rollout::verdict::VerdictLine;
 use crate::components::title::PageTitle;
-use crate::connection::title;
+use crate::connection::{missing_title, title};
 use crate::context::take_payload;
 use crate::link_preview::page_title;
 use crate::live::client::Live;
@@ -187,9 +187,10 @@ fn MissingDeployment(board: Board) -> impl IntoView {
         format!("Looking for it in cluster {cluster} since {since}. This page shows it as soon as it appears.")
     };
     let command = format!("kubectl --namespace {} get deployments", shell_word(&namespace));
+    let title = move || missing_title(&board.connection.read().state, &namespace, &name);
     view! {
         <main class="message" data-testid="missing">
-            <h1>{format!("No Deployment {} in namespace {}", safe(&name), safe(&namespace))}</h1>
+            <h1>{title}</h1>
             <p>{looking}</p>
             <p>"See " <a href=at("/")>"all Deployments"</a>", or "<code>{command}</code></p>
         </main>

@@ -20,6 +20,9 @@ const TOP: f64 = 8.0;
 /// Height of a line of small letters.
 const LETTERS: f64 = 13.0;
 
+/// From this ceiling on it is not told beside the limits how a share was rounded.
+const THOUSANDS: u32 = 1_000;
+
 /// The layers of the strip, the lowest first: each is drawn as the bars of pods in that state.
 pub const LAYERS: [PodState; 7] = [
     PodState::Available,
@@ -133,7 +136,7 @@ pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) 
     }
     let derived = |limit| {
         let said = if limit == Limit::Ceiling { &view.derived.0 } else { &view.derived.1 };
-        said.replace(" %", "\u{a0}%") // a figure and its sign stay together
+        derivation(said, view.limits.ceiling)
     };
     // Far enough from the other one to be read.
     let low = floor.clamp(LETTERS * 1.5, HEIGHT - LETTERS / 2.0);
@@ -145,6 +148,15 @@ pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) 
         labels: Limit::ALL.into_iter().map(|limit| (limit, limit.pods(view.limits), beside(limit))).collect(),
         hold,
     }
+}
+
+/// Where a limit comes from, as far as there is room for it: the budget's sentence has all of it.
+fn derivation(said: &str, ceiling: u32) -> String {
+    let said = match said.split_once(" (") {
+        Some((sum, _)) if ceiling >= THOUSANDS => sum,
+        _ => said,
+    };
+    said.replace(" %", "\u{a0}%") // a figure and its sign stay together
 }
 
 /// Counts the pods in each layer, from each moment on.
@@ -226,6 +238,12 @@ fn line(limit: Limit, past: &[(Millis, Limits)], frame: Frame, y: &dyn Fn(f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn beside_limits_of_thousands_is_no_word_of_rounding() {
+        assert_eq!(derivation("10 + maxSurge 3 (25 % rounded up)", 13), "10 + maxSurge 3 (25\u{a0}% rounded up)");
+        assert_eq!(derivation("5,000 + maxSurge 1,250 (25 % rounded up)", 6_250), "5,000 + maxSurge 1,250");
+    }
 
     #[test]
     fn every_state_of_a_pod_that_counts_has_a_layer() {

@@ -17,7 +17,8 @@ pub enum PodColumn {
     Since,
 }
 
-/// An order of the table of pods. Until one is chosen the table is in the order of the picture.
+/// An order of the table of pods. Until one is chosen the table is in the order of the picture; of many pods the most urgent
+/// ones of each band are first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PodOrder {
     /// The column that pods are sorted by.

@@ -7,7 +7,7 @@ use timeline::model::{Deployment, Pod, PodState};
 use timeline::story::Line;
 use timeline::view::View;
 use timeline::wire::Said;
-use timeline::{Millis, Model, Uid};
+use timeline::{Millis, Model, Uid, order};
 
 use super::bars;
 use super::budget::{self, Strip};
@@ -19,7 +19,7 @@ use super::places::{self, BandPlace, PlacedBand};
 use super::ribbon;
 use crate::score::motion::Motion;
 
-/// Rows of the table for each band of a ribbon: pods that are not available.
+/// Rows of the table for each band among many pods: pods that are not available, the most urgent ones.
 const MOST_ROWS: usize = 100;
 /// Lines of the story that are shown; older ones stay in the timeline document.
 const MOST_LINES: usize = 80;
@@ -213,7 +213,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
             let is_listed = |pod: &&Pod| pod.state() != PodState::Available && !is_elsewhere(one, pod);
             let odd: Vec<&Pod> = pods.into_iter().map(|(pod, _)| pod).filter(is_listed).collect();
             *unlisted += odd.len().saturating_sub(MOST_ROWS);
-            let rows = odd.into_iter().take(MOST_ROWS);
+            let rows = order::sort_by(odd, |pod: &&Pod| urgency(pod.state())).into_iter().take(MOST_ROWS);
             scene.table.extend(rows.map(|pod| (key(&one.band, pod), head(one, pod, frame.now_millis))));
         } else {
             pods.into_iter().for_each(|(pod, slot)| scene.add_pod(one, pod, slot, frame, &placed));
@@ -285,6 +285,11 @@ fn place_before(all: &[PlacedBand], pod: &Pod, now_millis: Millis) -> Option<f64
 /// The pod has left this band for another one that it is drawn in; the table has its row there.
 fn is_elsewhere(one: &PlacedBand, pod: &Pod) -> bool {
     pod.owner != one.band.heading.replica_set
+}
+
+/// Of many pods that are not available, failing ones are listed first, then the others in the order of a pod's life.
+fn urgency(state: PodState) -> (i64, u128) {
+    (i64::from(state != PodState::Failing), state as u128)
 }
 
 fn head(one: &PlacedBand, pod: &Pod, now_millis: Millis) -> PodHead {
@@ -365,7 +370,44 @@ fn band_key(band: &Band) -> u128 {
 
 #[cfg(test)]
 mod tests {
+    use timeline::Change;
+    use timeline::fact::ReplicaSetCounts;
+    use timeline::model::{ReplicaSet, ReplicaSetNow};
+
     use super::*;
+
+    #[test]
+    fn of_many_pods_the_table_has_failing_ones_first_and_drops_the_least_urgent() {
+        let [web, set] = [1, 2].map(Uid::from_bits);
+        let counts = ReplicaSetCounts { desired: 600, replicas: 600, available: 0 };
+        let replica_set = ReplicaSet {
+            uid: set,
+            owner: Some(web),
+            owners: vec![web],
+            now: ReplicaSetNow { counts, ..ReplicaSetNow::default() },
+            ..ReplicaSet::default()
+        };
+        let mut model = Model::default();
+        model.apply_change(Change::Deployment(Box::new(Deployment { uid: web, ..Deployment::default() })));
+        model.apply_change(Change::ReplicaSet(Box::new(replica_set)));
+        for number in 0..600 {
+            let state = match number {
+                0..300 => PodState::Terminating,
+                300..540 => PodState::Scheduling,
+                _ => PodState::Failing,
+            };
+            let uid = Uid::from_bits(1_000 + number);
+            let pod = Pod { uid, owners: vec![set], owner: Some(set), states: vec![(state, 0)], ..Pod::default() };
+            model.apply_change(Change::Pod(Box::new(pod)));
+        }
+        let frame = Frame::unmeasured(1_000, 60_000.0);
+        let scene = scene(&model, Some(web), &Said::default(), frame, &Motion::default());
+        let listed: Vec<(u128, PodState)> = scene.table.iter().map(|(_, head)| (head.uid.bits(), head.state)).collect();
+        let failing = (1_540..1_600).map(|uid| (uid, PodState::Failing));
+        let scheduling = (1_300..1_340).map(|uid| (uid, PodState::Scheduling));
+        assert_eq!(listed, failing.chain(scheduling).collect::<Vec<_>>());
+        assert_eq!(scene.unlisted, Some(500));
+    }
 
     #[test]
     fn a_pod_has_a_key_in_each_band() {

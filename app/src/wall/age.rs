@@ -30,7 +30,12 @@ impl Age {
     /// Returns the age of a row at a time of its cluster.
     pub fn from_row(row: &Row, cluster: &ClusterState, now_millis: Millis) -> Self {
         let summary = &row.summary;
-        let lately = summary.lately.steps.last().map(|(after, _)| summary.lately.from_millis + Millis::from(*after));
+        let last = match summary.lately.steps.as_slice() {
+            // All pods at once after none: the first list found them, and since when they are there is not known.
+            [(_, [0, 0, 0, 0, 0]), _] => None,
+            steps => steps.last(),
+        };
+        let lately = last.map(|(after, _)| summary.lately.from_millis + Millis::from(*after));
         let changed_millis = lately.map_or(summary.since_millis, |lately| lately.max(summary.since_millis));
         let ago = age(now_millis - changed_millis);
         match cluster.connection.state {
@@ -69,6 +74,11 @@ mod tests {
     fn a_tile_tells_when_something_changed_and_when_it_was_seen() {
         assert_eq!(told(ConnectionState::Live, 30_000, Vec::new()), "last change 1 min ago");
         assert_eq!(told(ConnectionState::Live, 30_000, vec![(48_000, [1, 0, 0, 0, 0])]), "last change 12 s ago");
+        let none = (0, [0; LAYERS]);
+        let found = vec![none, (50_000, [3, 0, 0, 0, 0])];
+        assert_eq!(told(ConnectionState::Live, 30_000, found), "last change 1 min ago", "they were there before");
+        let scaled = vec![none, (48_000, [0, 0, 3, 0, 0]), (50_000, [3, 0, 0, 0, 0])];
+        assert_eq!(told(ConnectionState::Live, 30_000, scaled), "last change 10 s ago");
         let replay = ConnectionState::Replay { name: "r".into() };
         assert_eq!(told(replay, 98_000, Vec::new()), "last change 2 s ago · recorded 00:01:40 UTC");
         let stale = ConnectionState::Stale { since_millis: 61_000, retry_at_millis: None, why: String::new() };

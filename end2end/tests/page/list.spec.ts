@@ -45,6 +45,23 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
   await expect(rows).toHaveCount(3);
 });
 
+test("a word that is typed at once is one search", async ({ page, serve }) => {
+  const server = await serve(start);
+  await openLive(page, server.address);
+  await page.evaluate(() => {
+    const replace = history.replaceState.bind(history);
+    history.replaceState = (...all) => {
+      document.body.dataset["searches"] = String(Number(document.body.dataset["searches"] ?? 0) + 1);
+      replace(...all);
+    };
+  });
+  await page.getByRole("searchbox").pressSequentially("nginx complete", { delay: 10 });
+  await expect(page).toHaveURL(/[?]q=nginx%20complete$/);
+  await expect(page.getByTestId("deployment")).toHaveCount(2);
+  // Where the machine is busy a pause between letters may be long enough for a search.
+  expect(Number(await page.locator("body").getAttribute("data-searches"))).toBeLessThan(5);
+});
+
 test("keys go to the search, from row to row, and into one", async ({ page, serve }) => {
   const server = await serve(start);
   await openLive(page, server.address);
@@ -154,21 +171,23 @@ test("lines change, come and go while one looks", async ({ page, serve }) => {
   await expect(page.getByTestId("head").filter({ hasText: "Finished in the last hour" })).toBeVisible();
 });
 
-/// A recording of many Deployments that stand still.
-function many(deployments: number): string {
+/// A recording of many Deployments that stand still; in each of so many seconds another one of team-6 is scaled up.
+function many(deployments: number, seconds = 0): string {
   const uid = (number: number) => `00000000-0000-4000-8000-${number.toString(16).padStart(12, "0")}`;
   const created = "2026-11-21T09:00:00Z";
   const progressing = { type: "Progressing", status: "True", reason: "NewReplicaSetAvailable", lastUpdateTime: created };
-  const line = (number: number) => ({
-    observedAtMillis: Date.parse("2026-11-21T12:00:00Z"), kind: "Deployment", type: "ADDED",
+  const line = (number: number, second = 0) => ({
+    observedAtMillis: Date.parse("2026-11-21T12:00:00Z") + second * 1_000, kind: "Deployment", type: second ? "MODIFIED" : "ADDED",
     object: {
-      metadata: { uid: uid(number), name: `service-${String(number).padStart(4, "0")}`, namespace: `team-${number % 7}`, generation: 1, creationTimestamp: created, labels: { parity: number % 2 ? "odd" : "even" }, annotations: { "deployment.kubernetes.io/revision": "1" } },
-      spec: { replicas: 0, template: { spec: { containers: [{ name: "web", image: `web:v${number}` }] } } },
+      metadata: { uid: uid(number), name: `service-${String(number).padStart(4, "0")}`, namespace: `team-${number % 7}`, generation: second ? 2 : 1, creationTimestamp: created, labels: { parity: number % 2 ? "odd" : "even" }, annotations: { "deployment.kubernetes.io/revision": "1" } },
+      spec: { replicas: second ? 1 : 0, template: { spec: { containers: [{ name: "web", image: `web:v${number}` }] } } },
       status: { observedGeneration: 1, conditions: [progressing] },
     },
   });
-  const file = `${temporaryFolder()}/many-${deployments}.jsonl`;
-  writeFileSync(file, Array.from({ length: deployments }, (_, number) => JSON.stringify(line(number))).join("\n"));
+  const file = `${temporaryFolder()}/many-${deployments}-${seconds}.jsonl`;
+  const all = Array.from({ length: deployments }, (_, number) => line(number));
+  const scaled = Array.from({ length: seconds }, (_, second) => line(second * 7 + 6, second + 1));
+  writeFileSync(file, [...all, ...scaled].map((one) => JSON.stringify(one)).join("\n"));
   return file;
 }
 
@@ -184,6 +203,12 @@ test("of 2,000 Deployments only those in view are made, wherever one looks", asy
   await page.evaluate(() => scrollTo(0, document.body.scrollHeight / 2));
   await expect(page.getByText("service-1", { exact: false }).first()).toBeInViewport();
   await expect(page.locator("#rows .line:empty")).toHaveCount(0);
+  // The first key goes to a row in view, not to one above it.
+  const scrolled = await page.evaluate(() => scrollY);
+  await page.keyboard.press("j");
+  await expect(page.locator(":focus")).toContainText("service-");
+  expect(Math.abs((await page.evaluate(() => scrollY)) - scrolled)).toBeLessThan(60);
+  await page.locator(":focus").blur();
   await page.evaluate(() => scrollTo(0, 0));
   await page.getByLabel("Labels").fill("parity=odd");
   await expect(page.getByTestId("count")).toHaveText("1,000 of 2,000");
@@ -202,6 +227,33 @@ test("of 2,000 Deployments only those in view are made, wherever one looks", asy
   }
   await expect(page.locator(":focus")).toContainText("team-0");
   expect(await page.evaluate(() => scrollY)).toBeGreaterThan(2000);
+});
+
+test("rows in view stay where they are while others move from below to above them", async ({ page, serve }) => {
+  const server = await serve(() => Server.start(["replay", many(2000, 90)]));
+  await openLive(page, server.address);
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight / 2));
+  await expect(page.getByTestId("deployment").first()).not.toContainText("service-0000");
+  await expect(page.locator("#rows .line:empty")).toHaveCount(0);
+  const seen = () => page.evaluate(() => {
+    const tops = [...document.querySelectorAll("[data-testid=deployment]")].map((row) => [row.textContent!.slice(0, 12), Math.round(row.getBoundingClientRect().top)] as const);
+    return { row: tops.find(([, top]) => top > 100)!, scrolled: scrollY };
+  });
+  const before = await seen();
+  await expect.poll(async () => (await seen()).scrolled).toBeGreaterThan(before.scrolled + 100);
+  expect((await seen()).row).toEqual(before.row);
+});
+
+test("a list that is loaded again is where it was", async ({ page, serve }) => {
+  const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
+  await openLive(page, server.address);
+  await expect(page.getByTestId("count")).toHaveText("2,000 of 2,000");
+  await page.evaluate(() => scrollTo(0, 15_000));
+  await expect(page.getByTestId("deployment").first()).not.toContainText("service-0000");
+  await page.reload();
+  await expect(page.getByTestId("deployment").first()).not.toContainText("service-0000");
+  expect(await page.evaluate(() => scrollY)).toBe(15_000);
+  await expect(page.locator("#rows .line:empty")).toHaveCount(0);
 });
 
 test("a link leads to the top of a list, even where Back led to it before", async ({ page, serve }) => {

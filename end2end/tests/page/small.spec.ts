@@ -333,3 +333,29 @@ test("on a phone a row names its Deployment, and of its place the end is seen", 
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
   }
 });
+
+test("figures of five digits are whole beside the budget and the bands", async ({ page, serve }, info) => {
+  const huge: Record<string, MadeSet[]> = {
+    huge: [
+      { revision: 1, wanted: 10_000, pods: of(2, "available") },
+      { revision: 2, wanted: 10_000, pods: of(2_000, "available", "available", "starting") },
+    ],
+  };
+  const server = await serve(() => heldAll(info, huge));
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await openLive(page, server.page("huge", "shop", "web"));
+  const counts = page.getByTestId("gutter").getByTestId("counts").last();
+  await expect(counts).toHaveText("10,000 desired, 1,334 available");
+  for (const part of [counts, page.locator(".strip .gutter")]) {
+    expect(await part.evaluate((part) => [part.scrollWidth <= part.clientWidth, part.scrollHeight <= part.clientHeight])).toEqual([true, true]);
+  }
+  await page.setViewportSize({ width: 390, height: 844 });
+  const label = page.locator(".strip .label.ceiling");
+  await expect(label).toHaveText("20,000");
+  const right = await label.evaluate((element) => {
+    const text = document.createRange();
+    text.selectNodeContents(element);
+    return text.getBoundingClientRect().right;
+  });
+  expect(right).toBeLessThanOrEqual(390);
+});

@@ -4,7 +4,7 @@ use crate::EpisodeKind;
 use crate::Millis;
 use crate::rollout::{Outcome, Trigger};
 use crate::say::past;
-use crate::words::{capitalized, count, duration};
+use crate::words::{capitalized, duration, grouped, grouped_count};
 
 use super::EpisodeRow;
 
@@ -109,11 +109,11 @@ impl EpisodeRow {
     /// Its extremes: "3 replicas, observed peak 4 pods (ceiling: 4 desired), lowest 3 available (floor: 3)". A gap may hide others.
     pub fn extremes(&self) -> String {
         if self.is_part_unseen || self.has_gap {
-            return count(self.replicas, "replica");
+            return grouped_count(self.replicas, "replica");
         }
         let lowest = Some(self.min_available).filter(|_| replaces(self.trigger, self.revision));
         let limits = self.ceiling.zip(self.floor);
-        format!("{}, observed {}", count(self.replicas, "replica"), extremes(self.peak_pods, lowest, limits))
+        format!("{}, observed {}", grouped_count(self.replicas, "replica"), extremes(self.peak_pods, lowest, limits))
     }
 }
 
@@ -125,12 +125,13 @@ pub fn replaces(trigger: Trigger, revision: u64) -> bool {
 /// Most pods at once and fewest available ones, as they were observed, each beside its limit. `lowest` is `None` for a rollout that
 /// replaced nothing: it begins with none.
 pub fn extremes(peak_pods: u32, lowest: Option<u32>, limits: Option<(u32, u32)>) -> String {
+    let number = |pods: u32| grouped(pods.into());
     let (ceiling, floor) = limits.unzip();
-    let floor = floor.map(|floor| format!(" (floor: {floor})")).unwrap_or_default();
+    let floor = floor.map(|floor| format!(" (floor: {})", number(floor))).unwrap_or_default();
     // A new pod may be there before the old one that makes room for it is asked to go.
-    let ceiling = ceiling.map(|ceiling| format!(" (ceiling: {ceiling} desired)")).unwrap_or_default();
-    let lowest = lowest.map(|lowest| format!(", lowest {lowest} available{floor}")).unwrap_or_default();
-    format!("peak {}{ceiling}{lowest}", count(peak_pods, "pod"))
+    let ceiling = ceiling.map(|ceiling| format!(" (ceiling: {} desired)", number(ceiling))).unwrap_or_default();
+    let lowest = lowest.map(|lowest| format!(", lowest {} available{floor}", number(lowest))).unwrap_or_default();
+    format!("peak {}{ceiling}{lowest}", grouped_count(peak_pods, "pod"))
 }
 
 /// Status or result of a rollout in lists.
@@ -323,6 +324,8 @@ mod tests {
     fn extremes_stand_beside_their_limits() {
         let (limits, lowest) = (Some((13, 8)), Some(8));
         assert_eq!(extremes(14, lowest, limits), "peak 14 pods (ceiling: 13 desired), lowest 8 available (floor: 8)");
+        let many = extremes(6_250, Some(3_750), Some((6_250, 3_750)));
+        assert_eq!(many, "peak 6,250 pods (ceiling: 6,250 desired), lowest 3,750 available (floor: 3,750)");
         assert_eq!(extremes(1, lowest, None), "peak 1 pod, lowest 8 available");
         let trigger = Trigger::Created;
         let created =

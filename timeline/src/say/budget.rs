@@ -4,26 +4,30 @@ use crate::assess::{Assessment, CauseKind};
 use crate::model::Limits;
 use crate::model::fact::{DeploymentSpec, IntOrPercent, Strategy};
 use crate::rules::budget::Next;
-use crate::words::{count, is_are};
+use crate::words::{grouped, grouped_count, is_are};
 
 /// Compares the pods with the limits, and says where the limits come from.
 pub fn budget(assessment: &Assessment<'_>) -> String {
     let (spec, counts, limits) = (&assessment.deployment.now.spec, assessment.counts, assessment.limits);
     let Some((ceiling, floor)) = derived(spec, limits) else {
-        let (desired, available) = (counts.desired, counts.available);
         return format!(
-            "Recreate: ReplicaSets are scaled to {desired} of {}, {available} available; old pods go first.",
-            count(spec.replicas, "desired pod")
+            "Recreate: ReplicaSets are scaled to {} of {}, {} available; old pods go first.",
+            number(counts.desired),
+            grouped_count(spec.replicas, "desired pod"),
+            number(counts.available)
         );
     };
+    let least = number(limits.floor);
     format!(
-        "{} (ceiling {} = {ceiling}), {} of at least {} available (floor {} = {floor}).",
+        "{} (ceiling {} = {ceiling}), {} of at least {least} available (floor {least} = {floor}).",
         desired(assessment),
-        limits.ceiling,
-        counts.available,
-        limits.floor,
-        limits.floor,
+        number(limits.ceiling),
+        number(counts.available),
     )
+}
+
+fn number(pods: u32) -> String {
+    grouped(pods.into())
 }
 
 /// Says where ceiling and floor come from; `None` for Recreate, which has neither.
@@ -43,9 +47,10 @@ pub fn derived(spec: &DeploymentSpec, limits: Limits) -> Option<(String, String)
         };
     let unavailable =
         if is_raised { " (not 0, because maxSurge is 0 too)".to_owned() } else { rounded(max_unavailable, "down") };
+    let replicas = number(n);
     Some((
-        format!("{n} + maxSurge {}{}", limits.max_surge, rounded(max_surge, "up")),
-        format!("{n} − maxUnavailable {}{unavailable}", limits.max_unavailable),
+        format!("{replicas} + maxSurge {}{}", number(limits.max_surge), rounded(max_surge, "up")),
+        format!("{replicas} − maxUnavailable {}{unavailable}", number(limits.max_unavailable)),
     ))
 }
 
@@ -64,8 +69,8 @@ pub(super) fn at_limits(assessment: &Assessment<'_>) -> Option<String> {
         format!(
             "{beginning}: {}, {} of at least {} {} available.",
             desired(assessment),
-            counts.available,
-            limits.floor,
+            number(counts.available),
+            number(limits.floor),
             is_are(limits.floor)
         )
     })
@@ -75,13 +80,14 @@ pub(super) fn at_limits(assessment: &Assessment<'_>) -> Option<String> {
 /// until a change that raised them is seen, or where somebody else scaled a ReplicaSet.
 fn desired(assessment: &Assessment<'_>) -> String {
     let (desired, ceiling) = (assessment.counts.desired, assessment.limits.ceiling);
+    let pods = grouped_count(desired, "pod");
     if desired <= ceiling {
-        format!("{desired} of at most {} desired", count(ceiling, "pod"))
+        format!("{} of at most {} desired", number(desired), grouped_count(ceiling, "pod"))
     } else if assessment.is_lowered() {
-        format!("{} desired, above the ceiling of {ceiling} since it was lowered", count(desired, "pod"))
+        format!("{pods} desired, above the ceiling of {} since it was lowered", number(ceiling))
     } else if assessment.is_ahead() {
-        format!("{} desired", count(desired, "pod"))
+        format!("{pods} desired")
     } else {
-        format!("{} desired, above the ceiling of {ceiling}", count(desired, "pod"))
+        format!("{pods} desired, above the ceiling of {}", number(ceiling))
     }
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::assess::counts::count_sets;
 use crate::assess::{Cause, Evidence, Severity};
 use crate::model::Limits;
+use crate::words::grouped;
 use crate::{Millis, Model, Uid, say};
 
 pub use crate::assess::{Assessment, Counts, Hold, Now, Remedy, SetCounts, Standing, Tone};
@@ -73,7 +74,8 @@ pub struct View {
 impl View {
     /// Returns the figure of a rollout: "2 of 4" new pods are available.
     pub fn new_of_desired(&self) -> String {
-        format!("{} of {}", self.counts.new_available.min(self.desired), self.desired)
+        let available = self.counts.new_available.min(self.desired);
+        format!("{} of {}", grouped(available.into()), grouped(self.desired.into()))
     }
 
     /// Returns the reason and the next step as one text, for places that have one for both.

@@ -1,5 +1,7 @@
 //! Filter of the list: words, labels, groups, and the grouping of rows. Without scripts it is a plain form.
 
+use std::time::Duration;
+
 use leptos::ev;
 use leptos::html;
 use leptos::prelude::*;
@@ -9,12 +11,16 @@ use timeline::address::{self, Parameters};
 use timeline::list::{By, Group, Query};
 use timeline::words::grouped;
 
+use crate::browser;
 use crate::components::page_keys::KeyHelp;
 use crate::list::board::ListBoard;
 use crate::list::{keys, words};
 
 /// Most letters of each input: the server refuses what is longer than [`timeline::wire::MAX_VIEWER_FRAME`], with all that it asks for.
 const MOST_LETTERS: &str = "500";
+
+/// A search begins this long after the last letter: each one sends whole rows.
+const SETTLED: Duration = Duration::from_millis(150);
 
 /// The filter of the list: a form that also works without scripts.
 #[component]
@@ -35,10 +41,26 @@ pub fn Filter(
             NavigateOptions { replace: true, scroll: false, resolve: false, ..NavigateOptions::default() },
         );
     });
+    // Letters that were not searched for yet.
+    let waiting = StoredValue::new(0_u32);
+    let typed = move |_| {
+        waiting.update_value(|letters| *letters += 1);
+        browser::run_after(SETTLED, move || {
+            let letters = waiting.try_update_value(|letters| {
+                *letters -= 1;
+                *letters
+            });
+            // The page may be left by now.
+            if letters == Some(0) {
+                seek.run(());
+            }
+        });
+    };
     Effect::new(move |before: Option<()>| {
         let (text, labels) = query.with(|query| (query.text.clone(), query.labels.clone()));
         let (Some(text_input), Some(labels_input)) = (search.get(), label_selector.get()) else { return };
-        if (text_input.value(), labels_input.value()) == (text.clone(), labels.clone()) {
+        let is_same = (text_input.value(), labels_input.value()) == (text.clone(), labels.clone());
+        if is_same || waiting.get_value() > 0 {
             return;
         }
         if before.is_none() {
@@ -73,8 +95,8 @@ pub fn Filter(
     let first = query.get_untracked();
     view! {
         <form class="filter" method="get" role="search" action=place on:submit=submit on:focusin=move |_| is_searching.set(true) on:focusout=move |_| is_searching.set(false)>
-            <input id="q" type="search" name="q" value=first.text node_ref=search on:keydown=pressed on:input=move |_| seek.run(()) maxlength=MOST_LETTERS placeholder="Name, image, status, revision" aria-label="Search" autocomplete="off"/>
-            <input id="labels" type="text" name="labels" value=first.labels node_ref=label_selector on:keydown=pressed on:input=move |_| seek.run(()) maxlength=MOST_LETTERS placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
+            <input id="q" type="search" name="q" value=first.text node_ref=search on:keydown=pressed on:input=typed maxlength=MOST_LETTERS placeholder="Name, image, status, revision" aria-label="Search" autocomplete="off"/>
+            <input id="labels" type="text" name="labels" value=first.labels node_ref=label_selector on:keydown=pressed on:input=typed maxlength=MOST_LETTERS placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
             {kept}
             <button class="search">"Search"</button>
             <Choices board/>

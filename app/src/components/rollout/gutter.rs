@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use timeline::address;
-use timeline::words::safe;
+use timeline::words::{grouped, safe};
 
 use crate::browser::{self, bind_style};
 use crate::components::detail::link::DetailLink;
@@ -93,10 +93,13 @@ fn class(band: &BandRow) -> String {
 }
 
 fn counts(band: &BandRow) -> String {
+    let number = |pods: u32| grouped(pods.into());
     match (band.heading.is_out(), band.heading.is_removed) {
         (true, true) => "without a ReplicaSet".to_owned(),
         (true, false) => "labels no longer match".to_owned(),
         (false, true) => "deleted".to_owned(),
-        (false, false) => format!("{} desired, {} available", band.heading.desired, band.heading.available),
+        (false, false) => {
+            format!("{} desired, {} available", number(band.heading.desired), number(band.heading.available))
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 use timeline::model::PodState;
+use timeline::words::grouped;
 
 use super::bars::{Gaps, filling};
 use crate::browser::bind_style;
@@ -42,7 +43,7 @@ fn Limits(picture: Picture) -> impl IntoView {
         });
         move || {
             now.get().map(|(pods, derived)| {
-                view! { <div class=format!("limit {}", limit.name())>{limit.name()}" "<b>{pods}</b><span class="derived">" = "{derived}</span></div> }
+                view! { <div class=format!("limit {}", limit.name())>{limit.name()}" "<b>{grouped(pods.into())}</b><span class="derived">" = "{derived}</span></div> }
             })
         }
     };
@@ -80,7 +81,7 @@ fn Labels(picture: Picture) -> impl IntoView {
         });
         let style = Signal::derive(move || now.get().map(|(_, top)| style_sheet::label(top)).unwrap_or_default());
         let class = move || if now.read().is_some() { format!("label {}", limit.name()) } else { "unused".to_owned() };
-        let pods = move || now.get().map(|(pods, _)| pods.to_string()).unwrap_or_default();
+        let pods = move || now.get().map(|(pods, _)| grouped(pods.into())).unwrap_or_default();
         view! { <div class=class use:bind_style=style>{pods}</div> }
     };
     let hold = Memo::new(move |_| picture.strip.read().hold);

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use timeline::address;
-use timeline::words::{is_are, safe};
+use timeline::words::{grouped, is_are, safe};
 
 use crate::components::detail::link::DetailLink;
 use crate::rollout::board::Board;
@@ -25,7 +25,8 @@ pub fn PodTable(
         None => "Pods in view".to_owned(),
         Some(0) => "Pods in view that are not available".to_owned(),
         Some(more) => {
-            format!("Pods in view that are not available; {more} more {} not listed", is_are(more as u32))
+            let are = is_are(more as u32);
+            format!("Pods in view that are not available; {} more {are} not listed", grouped(more as u64))
         }
     };
     let row = move |key: u128| picture.table.row_signal(key).map(|row| view! { <PodRow row board/> });

@@ -6,7 +6,7 @@ use leptos::html;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use timeline::view::{Command, Tone, View};
-use timeline::words::duration;
+use timeline::words::{duration, grouped};
 use timeline::{Millis, address, say};
 
 use crate::browser;
@@ -47,7 +47,7 @@ impl VerdictContent {
             why: if is_past { view.explanation_then() } else { view.explanation() },
             remedy: view.remedy.clone().filter(|_| !is_past),
             new_available: view.new_of_desired(),
-            available: view.counts.available.to_string(),
+            available: grouped(view.counts.available.into()),
             deadline_millis: view.deadline_millis,
         }
     }

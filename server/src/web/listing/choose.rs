@@ -44,8 +44,9 @@ impl ListResult {
 
 /// Returns the lines of all clusters that match a query, in its order, and the state of the list as a whole.
 pub fn choose(sources: &[Source], query: &Query) -> ListResult {
+    let cluster = |source: &Source| ClusterState { has_deployments: !source.list.is_empty(), ..source.state.clone() };
     let mut overall = Overall {
-        clusters: sources.iter().map(|source| source.state.clone()).collect(),
+        clusters: sources.iter().map(cluster).collect(),
         all: sources.iter().map(|source| source.list.len() as u32).sum(),
         ..Overall::default()
     };
@@ -185,7 +186,13 @@ mod tests {
     }
 
     fn source(name: &str, list: Vec<Arc<ListedDeployment>>) -> Source {
-        let state = ClusterState { name: name.into(), accent: 0, connection: Connection::default(), now_millis: NOW };
+        let state = ClusterState {
+            name: name.into(),
+            accent: 0,
+            connection: Connection::default(),
+            now_millis: NOW,
+            has_deployments: false,
+        };
         Source { state, list: Arc::new(list) }
     }
 
@@ -272,6 +279,14 @@ mod tests {
         assert_eq!(of("a").overall.trouble, "");
         assert_eq!(of("renamed").overall.trouble, "This server does not watch a cluster named renamed.");
         assert_eq!(["a", "renamed"].map(|cluster| of(cluster).is_wrong), [false, true]);
+    }
+
+    #[test]
+    fn of_each_cluster_it_is_told_whether_deployments_of_it_are_known() {
+        let sources = [source("a", vec![listed("web", "shop", Tone::Ok, 0)]), source("b", Vec::new())];
+        let chosen = choose(&sources, &Query { text: "other".into(), ..Query::default() });
+        let known: Vec<bool> = chosen.overall.clusters.iter().map(|cluster| cluster.has_deployments).collect();
+        assert_eq!(known, [true, false]);
     }
 
     #[test]

@@ -278,6 +278,7 @@ fn cluster_state(hub: &Handle, seen: &ClusterPermissions) -> ClusterState {
         accent: hub.accent,
         connection: seen.of_connection(hub.connection().borrow().clone()),
         now_millis: hub.now_millis(),
+        has_deployments: false, // told with the list
     }
 }
 

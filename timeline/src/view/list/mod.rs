@@ -208,6 +208,8 @@ pub struct ClusterState {
     pub connection: Connection,
     /// Its clock when this was sent: a replay has its own.
     pub now_millis: Millis,
+    /// Deployments of it are known: they are shown while it does not respond.
+    pub has_deployments: bool,
 }
 
 /// A heading and how many rows follow it.
@@ -256,7 +258,8 @@ impl Overall {
     /// Compares all but the clocks.
     pub fn is_like(&self, other: &Self) -> bool {
         let same = |(a, b): (&ClusterState, &ClusterState)| {
-            (&a.name, a.accent, &a.connection) == (&b.name, b.accent, &b.connection)
+            (&a.name, a.accent, &a.connection, a.has_deployments)
+                == (&b.name, b.accent, &b.connection, b.has_deployments)
         };
         self.clusters.len() == other.clusters.len()
             && self.clusters.iter().zip(&other.clusters).all(same)

@@ -15,7 +15,13 @@ fn line(number: u128) -> Summary {
 }
 
 fn cluster(now_millis: Millis) -> ClusterState {
-    ClusterState { name: "prod".into(), accent: 0, connection: Connection::default(), now_millis }
+    ClusterState {
+        name: "prod".into(),
+        accent: 0,
+        connection: Connection::default(),
+        now_millis,
+        has_deployments: true,
+    }
 }
 
 fn overall(lines: u32, now_millis: Millis) -> Overall {

@@ -72,7 +72,10 @@ fn what_is_scaled_is_made_or_removed() {
     web.deployment(|deployment| deployment.generation += 1);
     assert_eq!(next(&web), "2 pods too many are removed.");
     assert_eq!(web.verdict(), "[Finishing] Revision 1: 3 of 3 available.", "5 are");
-    assert_eq!(web.view().new_of_desired(), "3 of 3");
+    let mut view = web.view();
+    assert_eq!(view.new_of_desired(), "3 of 3");
+    view.desired = 5_000;
+    assert_eq!(view.new_of_desired(), "3 of 5,000");
     web.deployment(|deployment| deployment.spec.replicas = 5);
     assert_eq!(next(&web), "Waiting for the controllers to react.");
     web.scale(2, 0);
