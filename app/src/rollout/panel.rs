@@ -142,7 +142,7 @@ impl PanelState {
             let Some(section) = self.section.try_get_untracked().flatten() else { return };
             browser::focus(&section);
             let is_open = self.path.try_with_value(Option::is_some) == Some(true);
-            if is_open && browser::focused().is_none_or(|focused| focused != **section) {
+            if is_open && browser::focused().is_none_or(|focused| focused != *section) {
                 self.focus_section();
             }
         });
