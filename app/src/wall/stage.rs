@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use timeline::Uid;
 use timeline::list::Group;
 
+use super::ROWS;
+
 /// Number of Deployments that are shown large at once.
 pub const SEATS: usize = 4;
 /// A Deployment that is done stays this long.
@@ -90,13 +92,18 @@ impl Seats {
     /// Updates the stage for a later moment; returns who sits where.
     pub fn update(&mut self, active: &[(Key, Group)], now: f64) -> [Option<Key>; SEATS] {
         let before = self.stage;
-        let troubled: BTreeSet<Key> =
+        let troubled: Vec<Key> =
             active.iter().filter(|(_, group)| *group == Group::InTrouble).map(|(key, _)| *key).collect();
         let new: Vec<Key> = match &self.troubled {
-            Some(known) => troubled.difference(known).copied().collect(),
+            Some(known) => {
+                // As trouble ends that the wall knows, older trouble enters a full window of the list, at its end.
+                let is_full = known.len() >= ROWS as usize;
+                let entered = troubled.iter().rev().take_while(|key| is_full && !known.contains(*key)).count();
+                troubled.iter().rev().skip(entered).filter(|key| !known.contains(*key)).copied().collect()
+            }
             None => Vec::new(),
         };
-        self.troubled = Some(troubled);
+        self.troubled = Some(troubled.into_iter().collect());
         self.stage = next_stage(before, active, &new, now);
         let key = |seat: Option<SeatedDeployment>| seat.map(|seated| seated.key);
         for ((flag, before), now) in self.has_new_trouble.iter_mut().zip(before).zip(self.stage) {
@@ -237,6 +244,28 @@ mod tests {
         // Of more than have seats, those that got stuck now do not take each other's.
         let many = [&[(11, STUCK), (12, STUCK), (13, STUCK), (14, STUCK), (15, STUCK)][..], &five].concat();
         assert_eq!(update(&many), ([13, 12, 11, 14], [true; SEATS]));
+    }
+
+    #[test]
+    fn trouble_that_enters_the_window_as_other_trouble_ends_is_old() {
+        let mut stage = Seats::default();
+        let mut update = |all: &[u128]| -> ([u128; SEATS], [bool; SEATS]) {
+            let all: Vec<(u128, Group)> = all.iter().map(|number| (*number, STUCK)).collect();
+            let seated = stage.update(&active(&all), 0.0).map(|key| key.map_or(0, |(_, uid)| uid.bits()));
+            (seated, std::array::from_fn(|seat| stage.has_new_trouble(seat)))
+        };
+        let window = |numbers: std::ops::Range<u128>| numbers.collect::<Vec<_>>();
+        let begin = ([1, 2, 3, 4], [false; SEATS]);
+        assert_eq!(update(&window(1..41)), begin);
+        // 40 ended, and 41 was there before all others.
+        let next = [&window(1..40)[..], &[41]].concat();
+        assert_eq!(update(&next), begin, "it takes no seat");
+        // 39 and 41 ended, and 100 began: the list does not place it first.
+        let new = [&window(1..38)[..], &[100, 38, 42]].concat();
+        assert_eq!(update(&new), ([1, 2, 3, 100], [false, false, false, true]));
+        // All that had a seat ended.
+        assert_eq!(update(&[5, 50, 51, 52]), ([5, 50, 51, 52], [false; SEATS]), "they are seen, and not heard");
+        assert_eq!(update(&[5, 50, 51, 52, 53]), ([5, 50, 51, 53], [false, false, false, true]), "it was not full");
     }
 
     #[test]
