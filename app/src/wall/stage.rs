@@ -1,12 +1,14 @@
 //! The stage: the Deployments that the wall shows large, at most four at once. A Deployment stays until it is over and a little
-//! longer, so that everybody sees how it ended. It never changes its seat.
-
-use std::collections::BTreeSet;
+//! longer, so that everybody sees how it ended, unless trouble takes its seat. It never moves to another one.
+//!
+//! Trouble is new if its Deployment was in none within the last minute: those that flap would take each other's seat, and sound, at every
+//! turn.
 
 use timeline::Uid;
 use timeline::list::Group;
 
 use super::ROWS;
+use crate::news::QUIET_MILLIS;
 
 /// Number of Deployments that are shown large at once.
 pub const SEATS: usize = 4;
@@ -82,8 +84,8 @@ pub struct Seats {
     stage: Stage,
     /// Whom each seat was told to follow, if it was told.
     aimed: [Option<Option<Key>>; SEATS],
-    /// Who was in trouble at the last look; `None` before the first one.
-    troubled: Option<BTreeSet<Key>>,
+    /// Who was in trouble within the last minute, and when last; `None` before the first look.
+    troubled: Option<Vec<(Key, f64)>>,
     /// Of each seat: whoever sits there took it when their trouble began.
     has_new_trouble: [bool; SEATS],
 }
@@ -98,12 +100,16 @@ impl Seats {
             Some(known) => {
                 // As trouble ends that the wall knows, older trouble enters a full window of the list, at its end.
                 let is_full = known.len() >= ROWS as usize;
-                let entered = troubled.iter().rev().take_while(|key| is_full && !known.contains(*key)).count();
-                troubled.iter().rev().skip(entered).filter(|key| !known.contains(*key)).copied().collect()
+                let is_new = |key: &&Key| !known.iter().any(|(known, _)| known == *key);
+                let entered = troubled.iter().rev().take_while(|key| is_full && is_new(key)).count();
+                troubled.iter().rev().skip(entered).filter(is_new).copied().collect()
             }
             None => Vec::new(),
         };
-        self.troubled = Some(troubled.into_iter().collect());
+        // Not before the comparison: what a page knew that slept for hours is not new.
+        let known = self.troubled.get_or_insert_default();
+        known.retain(|(key, seen_millis)| now - seen_millis < QUIET_MILLIS && !troubled.contains(key));
+        known.extend(troubled.into_iter().map(|key| (key, now)));
         self.stage = next_stage(before, active, &new, now);
         let key = |seat: Option<SeatedDeployment>| seat.map(|seated| seated.key);
         for ((flag, before), now) in self.has_new_trouble.iter_mut().zip(before).zip(self.stage) {
@@ -247,25 +253,56 @@ mod tests {
     }
 
     #[test]
+    fn trouble_that_comes_back_within_a_minute_is_not_new() {
+        let mut stage = Seats::default();
+        let mut update = |all: &[u128], now: f64| -> ([u128; SEATS], [bool; SEATS]) {
+            let all: Vec<(u128, Group)> = all.iter().map(|number| (*number, STUCK)).collect();
+            let seated = stage.update(&active(&all), now).map(|key| key.map_or(0, |(_, uid)| uid.bits()));
+            (seated, std::array::from_fn(|seat| stage.has_new_trouble(seat)))
+        };
+        assert_eq!(update(&[1, 2, 3, 4], 0.0), ([1, 2, 3, 4], [false; SEATS]));
+        let fifth = ([1, 2, 3, 5], [false, false, false, true]);
+        assert_eq!(update(&[5, 1, 2, 3, 4], 1_000.0), fifth);
+        let fourth = ([1, 2, 3, 4], [false; SEATS]);
+        assert_eq!(update(&[1, 2, 3, 4], 2_000.0), fourth, "4 waited for the seat");
+        for turn in 1..20 {
+            let now = 2_000.0 + f64::from(turn) * 7_000.0;
+            assert_eq!(update(&[5, 1, 2, 3, 4], now), fourth, "{now}");
+            assert_eq!(update(&[1, 2, 3, 4], now + 3_000.0), fourth, "{now}");
+        }
+        // It was seen last at 135 s.
+        assert_eq!(update(&[1, 2, 3, 4], 194_999.0), fourth);
+        assert_eq!(update(&[1, 2, 3, 4], 195_000.0), fourth);
+        assert_eq!(update(&[5, 1, 2, 3, 4], 195_500.0), fifth, "a minute without it");
+        assert_eq!(update(&[1, 2, 3, 4], 9_000_000.0), fourth, "4 waited since before the page slept");
+    }
+
+    #[test]
     fn trouble_that_enters_the_window_as_other_trouble_ends_is_old() {
         let mut stage = Seats::default();
-        let mut update = |all: &[u128]| -> ([u128; SEATS], [bool; SEATS]) {
+        let mut update = |all: &[u128], now: f64| -> ([u128; SEATS], [bool; SEATS]) {
             let all: Vec<(u128, Group)> = all.iter().map(|number| (*number, STUCK)).collect();
-            let seated = stage.update(&active(&all), 0.0).map(|key| key.map_or(0, |(_, uid)| uid.bits()));
+            let seated = stage.update(&active(&all), now).map(|key| key.map_or(0, |(_, uid)| uid.bits()));
             (seated, std::array::from_fn(|seat| stage.has_new_trouble(seat)))
         };
         let window = |numbers: std::ops::Range<u128>| numbers.collect::<Vec<_>>();
         let begin = ([1, 2, 3, 4], [false; SEATS]);
-        assert_eq!(update(&window(1..41)), begin);
+        assert_eq!(update(&window(1..41), 0.0), begin);
         // 40 ended, and 41 was there before all others.
         let next = [&window(1..40)[..], &[41]].concat();
-        assert_eq!(update(&next), begin, "it takes no seat");
+        assert_eq!(update(&next, 0.0), begin, "it takes no seat");
         // 39 and 41 ended, and 100 began: the list does not place it first.
         let new = [&window(1..38)[..], &[100, 38, 42]].concat();
-        assert_eq!(update(&new), ([1, 2, 3, 100], [false, false, false, true]));
+        assert_eq!(update(&new, 0.0), ([1, 2, 3, 100], [false, false, false, true]));
         // All that had a seat ended.
-        assert_eq!(update(&[5, 50, 51, 52]), ([5, 50, 51, 52], [false; SEATS]), "they are seen, and not heard");
-        assert_eq!(update(&[5, 50, 51, 52, 53]), ([5, 50, 51, 53], [false, false, false, true]), "it was not full");
+        let old = ([5, 50, 51, 52], [false; SEATS]);
+        assert_eq!(update(&[5, 50, 51, 52], 0.0), old, "they are seen, and not heard");
+        assert_eq!(update(&[5, 50, 51, 52], 60_000.0), old);
+        assert_eq!(
+            update(&[5, 50, 51, 52, 53], 60_500.0),
+            ([5, 50, 51, 53], [false, false, false, true]),
+            "the window was not full"
+        );
     }
 
     #[test]
