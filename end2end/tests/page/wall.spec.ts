@@ -282,9 +282,9 @@ test("a wall whose program stopped reloads itself, as soon as its server respond
   complaints.length = 0; // the browser notes each try that failed
 });
 
-test("a wall whose stream is refused asks why, and reloads itself only where somebody has to sign in", async ({ page, serve, complaints }) => {
+test("a wall whose stream is refused asks why, and reloads itself only where somebody has to sign in, once until it is connected", async ({ page, serve, complaints }) => {
   await page.clock.install();
-  let [loads, asked, status, isRefused] = [0, 0, 200, false];
+  let [loads, asked, status, isRefused, isHelped] = [0, 0, 200, false, true];
   page.on("load", () => loads++);
   const streams: WebSocketRoute[] = [];
   await page.routeWebSocket(/api[/]v1[/]stream/, (stream) => {
@@ -295,7 +295,7 @@ test("a wall whose stream is refused asks why, and reloads itself only where som
   await page.route(/wall$/, (route) => {
     if (route.request().method() !== "HEAD") return route.fallback();
     asked++;
-    isRefused = status === 200; // the sign-in helps
+    isRefused = status === 200 || !isHelped; // by the sign-in
     return route.fulfill({ status, headers: { location: "https://sign-in.invalid/" } });
   });
   const server = await serve(() => held("14", "quota"));
@@ -320,8 +320,21 @@ test("a wall whose stream is refused asks why, and reloads itself only where som
         return loads;
       })
       .toBe(before + 1);
-    await page.waitForSelector("html[data-live=true]");
+    await expect.poll(() => page.evaluate(() => sessionStorage.getItem("rollcast-reloaded-for"))).toBeNull();
   }
+  [isRefused, isHelped] = [true, false];
+  await Promise.all(streams.splice(0).map((stream) => stream.close()));
+  const known = asked;
+  await expect
+    .poll(
+      async () => {
+        await page.clock.runFor(30_000).catch(() => undefined); // while it reloads there is no page
+        return asked - known;
+      },
+      { timeout: 40_000 },
+    )
+    .toBeGreaterThan(2);
+  expect(loads, "its proxy lets pages through, and no stream").toBe(5);
   complaints.length = 0; // the browser notes each try that failed
 });
 
