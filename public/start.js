@@ -15,8 +15,12 @@ const root = document.documentElement;
 // Nobody reloads a wall. It does so itself, but only while its server responds: neither the browser's error page nor a text that there are
 // too many requests (429) would ever go away. A redirect, whose status is 0, leads to the sign-in, perhaps on another server, whose pages
 // `fetch` may not read.
-const askStatus = async () => (await fetch(location.href, { method: "HEAD", redirect: "manual" }).catch(() => ({}))).status;
-const responds = (status) => status < 429;
+const askStatus = async () => {
+  const signal = AbortSignal.timeout(10_000); // some requests are never answered
+  return (await fetch(location.href, { method: "HEAD", redirect: "manual", signal }).catch(() => ({}))).status;
+};
+// Some proxies do not know HEAD (501).
+const responds = (status) => status < 429 || status === 501;
 // The program asks for it (`browser::reload`).
 const reload = async () => {
   if (responds(await askStatus())) location.reload();
