@@ -234,7 +234,14 @@ pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Reque
             };
             (StatusCode::UNAUTHORIZED, how, why).into_response()
         }
-        AuthError::NotFromProxy => unauthorized(rollcast, NOT_FROM_PROXY, is_page, request).await,
+        AuthError::NotFromProxy => {
+            let mut refused = unauthorized(rollcast, NOT_FROM_PROXY, is_page, request).await;
+            if is_page {
+                // Nobody reloads a wall that reloaded itself while the proxy named nobody.
+                refused.headers_mut().insert(header::REFRESH, HeaderValue::from_static("30"));
+            }
+            refused
+        }
         AuthError::TooManyAttempts => (StatusCode::TOO_MANY_REQUESTS, format!("{TOO_MANY}\n")).into_response(),
         AuthError::LinkUnavailable => turn_away(&format!("{}\n", UNCHECKED)),
         AuthError::Unavailable => turn_away(match auth {

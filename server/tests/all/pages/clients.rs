@@ -99,12 +99,14 @@ async fn who_looked_is_written_down_as_a_trusted_proxy_says_it_however_people_si
 async fn browsers_past_the_proxy_read_a_page_and_programs_a_line() {
     let rollcast = behind(proxy(), None).await;
     let why = "This request did not come through the proxy that signs people in, or the proxy sent no valid user name";
-    let (status, _, text) = ask(&rollcast, "10.0.0.7", &[("accept", "*/*")]).await;
+    let (status, headers, text) = ask(&rollcast, "10.0.0.7", &[("accept", "*/*")]).await;
     assert_eq!((status, text), (StatusCode::UNAUTHORIZED, format!("{why}.\n")));
+    assert_eq!(headers.get(header::REFRESH), None);
     let (status, headers, text) = ask(&rollcast, "10.0.0.7", &[("accept", "text/html,*/*;q=0.8")]).await;
     let kind = headers[header::CONTENT_TYPE].to_str().unwrap();
     assert_eq!((status, kind), (StatusCode::UNAUTHORIZED, "text/html; charset=utf-8"));
     assert!(text.contains("<title>Unauthorized — Rollcast</title>") && text.contains(why), "{text}");
+    assert_eq!(headers[header::REFRESH], "30", "nobody reloads a wall");
     // It says nothing of the place.
     assert!(!text.contains("rollover"), "{text}");
 }
