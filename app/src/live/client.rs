@@ -264,9 +264,6 @@ impl Client {
         let client = self.clone();
         let socket = Socket::open(&at(STREAM), move |event| match event {
             SocketEvent::Opened => client.handle_event(LinkEvent::Opened),
-            // Whoever looks is not known any more, or not yet: the server leads to where one signs in, and back. A proxy may name
-            // them to pages and not to streams: the page then stays and tries again.
-            SocketEvent::Closed { code: SIGN_IN_REQUIRED } if remember_reload(SIGN_IN) => browser::reload(),
             // The same would be refused again: it is tried as seldom as a server that says nothing.
             SocketEvent::Closed { code: REFUSED } => {}
             SocketEvent::Closed { code: OPEN_AGAIN } => {
@@ -274,7 +271,14 @@ impl Client {
                 // Not within the callback of the socket that gives way to the next one.
                 browser::run_after(Duration::ZERO, move || client.handle_event(LinkEvent::OpenAgain));
             }
-            SocketEvent::Closed { .. } => client.handle_event(LinkEvent::Closed),
+            SocketEvent::Closed { code } => {
+                // Whoever looks is not known any more, or not yet: the server leads to where one signs in, and back. A proxy may name
+                // them to pages and not to streams: the page then stays and tries again, as it does until the server responds.
+                if code == SIGN_IN_REQUIRED && remember_reload(SIGN_IN) {
+                    browser::reload();
+                }
+                client.handle_event(LinkEvent::Closed);
+            }
             SocketEvent::Bytes(bytes) => {
                 client.handle_event(LinkEvent::Heard);
                 client.receive(&bytes);

@@ -362,10 +362,12 @@ test("a wall that its proxy names to pages and not to streams reloads itself onc
 
 test("a wall that has to reload itself while its server does not respond does so once it does", async ({ page, serve, complaints }) => {
   await page.clock.install();
-  let [loads, asked, isBusy] = [0, 0, true];
+  let [loads, asked, isBusy, isOver] = [0, 0, true, false];
   page.on("load", () => loads++);
   const streams: WebSocketRoute[] = [];
+  const refuse = (stream: WebSocketRoute) => stream.close({ code: 4401, reason: "sign in" });
   await page.routeWebSocket(/api[/]v1[/]stream/, (stream) => {
+    if (isOver && isBusy) return void refuse(stream);
     stream.connectToServer();
     streams.push(stream);
   });
@@ -377,7 +379,10 @@ test("a wall that has to reload itself while its server does not respond does so
   });
   const server = await serve(() => held("14", "quota"));
   await openLive(page, `${server.address}/wall`);
-  await Promise.all(streams.splice(0).map((stream) => stream.close({ code: 4401, reason: "sign in" })));
+  isOver = true;
+  await Promise.all(streams.splice(0).map(refuse));
+  await page.waitForSelector("html[data-live=false]");
+  await expect(page.getByTestId("stale")).toContainText("Rollcast unreachable");
   await expect
     .poll(async () => {
       await page.clock.runFor(5_000);
