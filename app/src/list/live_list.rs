@@ -47,14 +47,12 @@ pub struct LiveList {
     /// Rows of the list, as this page knows them.
     pub copy: ListCopy,
     clocks: Vec<Clock>,
-    /// The server's clock, once it told its time.
-    server: Option<Clock>,
 }
 
 impl LiveList {
     /// As the server rendered it.
     pub fn from_copy(copy: ListCopy, page_millis: f64) -> Self {
-        Self { clocks: clocks(&copy, page_millis), copy, server: None }
+        Self { clocks: clocks(&copy, page_millis), copy }
     }
 
     /// Takes what is new of the list that is followed; says whether anything was. What was on its way for the list before this one
@@ -62,19 +60,11 @@ impl LiveList {
     pub fn apply_frames(&mut self, frames: Vec<ServerFrame>, is_begun: &mut bool, page_millis: f64) -> bool {
         let mut is_news = false;
         for frame in frames {
-            match frame {
-                ServerFrame::List(delta) => {
-                    *is_begun |= delta.is_anew;
-                    if *is_begun {
-                        self.take_delta(*delta, page_millis);
-                        is_news = true;
-                    }
-                }
-                ServerFrame::Heartbeat { now_millis } => {
-                    let clock = self.server.get_or_insert(Clock::new(now_millis, page_millis));
-                    clock.synchronize(now_millis, page_millis);
-                }
-                _ => {}
+            let ServerFrame::List(delta) = frame else { continue };
+            *is_begun |= delta.is_anew;
+            if *is_begun {
+                self.take_delta(*delta, page_millis);
+                is_news = true;
             }
         }
         is_news
@@ -97,11 +87,6 @@ impl LiveList {
         for (clock, cluster) in self.clocks.iter_mut().zip(&self.copy.overall.clusters) {
             set_pace(clock, cluster, is_linked, page_millis);
         }
-    }
-
-    /// Returns the server's time; `None` until it told it.
-    pub fn server_millis(&self, page_millis: f64) -> Option<Millis> {
-        self.server.map(|clock| clock.running_millis(page_millis))
     }
 
     /// Returns the present of the one cluster that is seen: a playground's may run ahead of the browser's. `None` for several clusters, and
@@ -179,20 +164,6 @@ mod tests {
         assert_eq!(told(vec![ConnectionState::Live]), Some(80_000), "it is ten times as fast");
         assert_eq!(told(vec![ConnectionState::Live, ConnectionState::Live]), None);
         assert_eq!(told(vec![ConnectionState::Replay { name: "r".into() }]), None);
-    }
-
-    #[test]
-    fn the_server_tells_its_time() {
-        let mut list = LiveList::default();
-        let mut heard = |now_millis, page_millis| {
-            let frames = vec![ServerFrame::Heartbeat { now_millis }];
-            assert!(!list.apply_frames(frames, &mut false, page_millis), "no news of the list");
-            list.server_millis(page_millis + 2_000.0)
-        };
-        assert_eq!(heard(60_000, 1_000.0), Some(62_000));
-        assert_eq!(heard(63_900, 5_000.0), Some(66_000), "it was late");
-        assert_eq!(heard(90_000, 9_000.0), Some(92_000), "the page slept");
-        assert_eq!(LiveList::default().server_millis(0.0), None);
     }
 
     #[test]

@@ -40,6 +40,8 @@ struct State {
     live_list: LiveList,
     seats: Seats,
     looked_at: f64,
+    /// How far the server's clock is ahead of the browser's, which goes on while the computer sleeps.
+    ahead_millis: Millis,
     /// The server began to tell of this list.
     is_begun: bool,
     is_dirty: bool,
@@ -57,9 +59,15 @@ impl WallScreen {
         let followed = board.seats.iter().map(follow).collect();
         let is_begun = known.is_some();
         let live_list = known.unwrap_or_default();
-        set_if_new(&board.heard_millis, present_millis(&live_list, page_millis()));
-        let state =
-            State { is_begun, live_list, seats: Seats::default(), looked_at: f64::NEG_INFINITY, is_dirty: true };
+        let state = State {
+            is_begun,
+            live_list,
+            seats: Seats::default(),
+            looked_at: f64::NEG_INFINITY,
+            ahead_millis: 0,
+            is_dirty: true,
+        };
+        set_if_new(&board.heard_millis, state.present_millis(page_millis()));
         Self { board, settings, followed, state: RefCell::new(state) }
     }
 }
@@ -76,6 +84,11 @@ impl Screen for WallScreen {
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {
         let state = &mut *self.state.borrow_mut();
+        for frame in &frames {
+            if let ServerFrame::Heartbeat { now_millis: told_millis } = frame {
+                state.ahead_millis = told_millis - now_millis();
+            }
+        }
         let before = names(&state.live_list.copy);
         if state.live_list.apply_frames(frames, &mut state.is_begun, page_millis) {
             if before != names(&state.live_list.copy) {
@@ -84,7 +97,7 @@ impl Screen for WallScreen {
             state.is_dirty = true;
             self.board.set_overall(&state.live_list.copy.overall, &self.settings.query);
         }
-        set_if_new(&self.board.heard_millis, present_millis(&state.live_list, page_millis));
+        set_if_new(&self.board.heard_millis, state.present_millis(page_millis));
         None
     }
 
@@ -103,11 +116,13 @@ impl Screen for WallScreen {
     }
 }
 
-/// Returns the present by the server's clock, as that of a television may be wrong, or by the cluster's where that is ahead, as a
-/// playground's may be. One that is behind may have stood still while the computer slept.
-fn present_millis(live_list: &LiveList, page_millis: f64) -> Millis {
-    let server_millis = live_list.server_millis(page_millis).unwrap_or_else(now_millis);
-    live_list.cluster_millis(page_millis).into_iter().fold(server_millis, Millis::max)
+impl State {
+    /// Returns the present by the server's clock, as that of a television may be wrong, or by the cluster's where that is ahead, as a
+    /// playground's may be. One that is behind may have stood still while the computer slept.
+    fn present_millis(&self, page_millis: f64) -> Millis {
+        let server_millis = now_millis() + self.ahead_millis;
+        self.live_list.cluster_millis(page_millis).into_iter().fold(server_millis, Millis::max)
+    }
 }
 
 fn names(copy: &ListCopy) -> Vec<String> {
@@ -162,7 +177,7 @@ impl WallScreen {
         set_if_new(&board.unseated, unseated(copy, &seated));
         set_if_new(&board.is_stable, is_stable);
         set_if_new(&board.last, last_finished(copy, &ages));
-        set_if_new(&board.now_millis, minute(present_millis(&state.live_list, page_millis)));
+        set_if_new(&board.now_millis, minute(state.present_millis(page_millis)));
     }
 }
 

@@ -480,6 +480,26 @@ test("where a cluster's time runs faster, the clock of the wall and the status p
   await expect.poll(toldByStatus).toBe(true);
 });
 
+test("the clock of a wall goes on while the computer sleeps, and is right where the browser's is wrong", async ({ page, serve }) => {
+  await page.clock.install();
+  let isHeard = true;
+  await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
+    const server = viewer.connectToServer();
+    server.onMessage((message) => isHeard && viewer.send(message));
+  });
+  const server = await serve(() => held("14", "quota"));
+  await openLive(page, `${server.address}/wall`);
+  const told = () => page.getByTestId("clock").textContent();
+  const stamp = (ahead: number) => `${new Date(Date.now() + ahead).toISOString().slice(11, 16)} UTC`;
+  const hours = 3 * 3_600_000;
+  isHeard = false;
+  // Sleep moves the time of day and not the clock of the page.
+  await page.clock.setSystemTime(Date.now() + hours);
+  await expect.poll(async () => (await told()) === stamp(hours), "before the server is heard").toBe(true);
+  isHeard = true;
+  await expect.poll(async () => (await told()) === stamp(0), "by the server's clock").toBe(true);
+});
+
 test("a wall stays while only its tiles hear of another build and protocol", async ({ page, serve }) => {
   await page.clock.install();
   // Of servers that are being updated behind one address: the connection of the wall itself is made after those of its four tiles.
