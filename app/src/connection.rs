@@ -140,9 +140,9 @@ pub fn forbidden(connection: &Connection) -> String {
     connection.forbidden.iter().map(may_not).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns whether Rollcast may not read Deployments, in all namespaces or in one.
-pub fn has_unread_deployments(connection: &Connection) -> bool {
-    connection.forbidden.iter().any(|missing| missing.resource.starts_with("deployments"))
+/// Returns the missing permissions to read Deployments, in all namespaces or in some.
+pub fn unread_deployments(connection: &Connection) -> impl Iterator<Item = &Forbidden> {
+    connection.forbidden.iter().filter(|missing| missing.resource.starts_with("deployments"))
 }
 
 /// Says that observations are not written to the history now; `None` while they are.

@@ -5,9 +5,7 @@ use timeline::list::{ClusterState, Group, Overall, Query};
 use timeline::wire::ConnectionState;
 use timeline::words::{NO_CLUSTER, grouped, grouped_count, list, moment, safe};
 
-use crate::connection::{
-    self, cluster_unreachable, forbidden, has_unread_deployments, listing, next_try_at, unwritten,
-};
+use crate::connection::{self, cluster_unreachable, forbidden, listing, next_try_at, unread_deployments, unwritten};
 use crate::zone::Zone;
 
 /// "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments shown · …" where those are of the twelve that were asked for.
@@ -101,7 +99,7 @@ pub fn empty_list_words(overall: &Overall, query: &Query) -> (String, bool) {
         None => safe(&cluster.name),
     };
     let connecting: Vec<String> = clusters.iter().copied().filter(connecting).map(named).collect();
-    let is_unread = |cluster: &&ClusterState| has_unread_deployments(&cluster.connection);
+    let is_unread = |cluster: &&ClusterState| unread_deployments(&cluster.connection).next().is_some();
     let unread: Vec<String> = clusters.iter().copied().filter(is_unread).map(|cluster| safe(&cluster.name)).collect();
     // There is no filter to remove, whatever other clusters have.
     let is_place = query.text.is_empty() && query.labels.is_empty() && query.group.is_none();

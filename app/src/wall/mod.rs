@@ -13,9 +13,7 @@ use timeline::view::Summary;
 use timeline::wire::ConnectionState;
 use timeline::words::{count, grouped, grouped_count, list, safe};
 
-use crate::connection::{
-    forbidden, has_unread_deployments, listing, server_unreachable, state_words, unreachable_since,
-};
+use crate::connection::{forbidden, listing, server_unreachable, state_words, unreachable_since, unread_deployments};
 use crate::images::with_short_images;
 use crate::list::Ages;
 
@@ -131,11 +129,13 @@ pub fn stable_line(overall: &Overall, query: &Query, last: &str) -> String {
     format!("{said} {last}").trim_end().to_owned()
 }
 
-/// Returns the clusters whose present is not known.
+/// Returns the clusters whose present is not known. The banner names those where Rollcast may read some namespaces and others not.
 pub fn unseen_clusters(overall: &Overall) -> impl Iterator<Item = &ClusterState> {
-    let is_unseen =
-        |cluster: &&ClusterState| !cluster.connection.state.is_live() || has_unread_deployments(&cluster.connection);
-    overall.clusters.iter().filter(is_unseen)
+    let is_unread = |cluster: &ClusterState| {
+        let mut unread = unread_deployments(&cluster.connection);
+        unread.any(|missing| missing.namespace.is_none() || !cluster.has_deployments)
+    };
+    overall.clusters.iter().filter(move |cluster| !cluster.connection.state.is_live() || is_unread(cluster))
 }
 
 fn unseen_words(unseen: &[&ClusterState]) -> String {
@@ -236,6 +236,15 @@ mod tests {
         forbidden
     }
 
+    /// One of the namespaces of a cluster may not be read.
+    fn forbidden_namespace(has_deployments: bool) -> ClusterState {
+        let mut cluster = ClusterState { has_deployments, ..forbidden_kind("deployments.apps") };
+        for missing in &mut cluster.connection.forbidden {
+            missing.namespace = Some("shop".into());
+        }
+        cluster
+    }
+
     fn overall(stable: u32, clusters: Vec<ClusterState>) -> Overall {
         Overall { counts: [0, 0, 0, stable], all: stable, clusters, ..Overall::default() }
     }
@@ -248,6 +257,7 @@ mod tests {
         assert_eq!(stable_count(&overall(1, vec![dead()])), "1 stable, as last known");
         assert_eq!(stable_count(&overall(1, vec![forbidden_kind("deployments.apps")])), "1 stable, as last known");
         assert_eq!(stable_count(&overall(1, vec![forbidden_kind("events")])), "1 stable");
+        assert_eq!(stable_count(&overall(1, vec![forbidden_namespace(true)])), "1 stable");
     }
 
     #[test]
@@ -311,6 +321,8 @@ mod tests {
             (1, vec![forbidden_kind("deployments.apps")], "1 Deployment as last known."),
             (0, vec![forbidden_kind("deployments.apps")], "No Deployments are known."),
             (1, vec![forbidden_kind("events")], "1 Deployment, nothing in progress."),
+            (1, vec![forbidden_namespace(true)], "1 Deployment, nothing in progress."),
+            (0, vec![forbidden_namespace(false)], "No Deployments are known."),
         ] {
             assert_eq!(stable_line(&overall(all, clusters), &Query::default(), ""), expected);
         }
