@@ -183,7 +183,8 @@ impl Cluster {
         let [address, secured] = [registry, secure].map(|port| format!("127.0.0.1:{port}"));
         // Beside the kubeconfig, where tests look for it: the one by HTTP, the one with a certificate that nobody knows.
         std::fs::write(self.folder.join("registry"), format!("{address} registry.secure:{secure}"))?;
-        self.start("registry", &programs.join("app"), &["registry", &address, &secured])?;
+        // Its program ignores the last argument, by which `has_part` knows it.
+        self.start("registry", &programs.join("app"), &["registry", &address, &secured, &self.text("registry")])?;
         let (program, arguments) = node::command(&self.folder, &programs, &kubernetes, port, archives)?;
         self.start(node::PART, &program, &arguments)?;
         for condition in ["create", "condition=Ready"] {
@@ -203,7 +204,7 @@ impl Cluster {
                 continue;
             };
             let pid = pid.trim();
-            let is_there = || is_of_workspace(pid);
+            let is_there = || self.has_part(pid);
             if !is_there() {
                 continue;
             }
@@ -317,6 +318,14 @@ impl Cluster {
         Ok(())
     }
 
+    /// Whether the process has a path below the cluster's folder in its command line, as every part has. The number of a process that has
+    /// ended is given to another one sooner or later; one that has ended and is not yet reaped has no command line.
+    fn has_part(&self, pid: &str) -> bool {
+        let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline"))
+            .or_else(|_| process::output(&mut process::command("ps", &["-o", "args=", "-p", pid])));
+        line.is_ok_and(|line| line.contains(&self.text("")))
+    }
+
     fn text(&self, path: &str) -> String {
         self.folder.join(path).display().to_string()
     }
@@ -354,18 +363,31 @@ impl Drop for Running {
     }
 }
 
-/// Whether the process has a path of the workspace in its command line, as every part has. The number of a process that has ended is given
-/// to another one sooner or later; one that has ended and is not yet reaped has no command line.
-fn is_of_workspace(pid: &str) -> bool {
-    let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline"))
-        .or_else(|_| process::output(&mut process::command("ps", &["-o", "args=", "-p", pid])));
-    line.is_ok_and(|line| line.contains(&process::root().display().to_string()))
-}
-
 /// Ports that were free a moment ago; all are held until the last is found, so that they differ.
 fn free_ports<const N: usize>() -> Result<[u16; N]> {
     let held: Vec<TcpListener> = (0..N).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
     let ports: Vec<u16> =
         held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect::<std::io::Result<_>>()?;
     <[u16; N]>::try_from(ports).map_err(|_| anyhow!("not enough ports"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_names_a_path_below_the_folder_of_its_cluster() {
+        let cluster = Cluster::named("a");
+        let is_part = |argument: &str| {
+            let mut shell = process::command("sh", &["-c", "read line", "part", argument]);
+            let mut child = shell.stdin(Stdio::piped()).spawn().unwrap();
+            let is_part = cluster.has_part(&child.id().to_string());
+            drop(child.stdin.take());
+            child.wait().unwrap();
+            is_part
+        };
+        assert!(is_part(&format!("--data-dir={}", cluster.text("etcd"))));
+        assert!(!is_part(&Cluster::named("ab").text("etcd")), "of another cluster");
+        assert!(!is_part(&process::workspace_path("Cargo.toml").display().to_string()), "of the workspace");
+    }
 }
