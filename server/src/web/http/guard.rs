@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, Request, State};
+use axum::http::uri::Scheme;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
@@ -37,9 +38,8 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     let is_proxy = |address| rollcast.is_proxy(address);
     let from = peer.map(|peer| forwarded::client(peer, request.headers(), is_proxy));
-    let is_secure = peer.is_some_and(|peer| forwarded::is_secure(peer, request.headers(), is_proxy));
-    let is_from_proxy = peer.is_some_and(is_proxy);
-    let origin = OwnOrigin(server_address.origin(host, is_secure).into());
+    let scheme = peer.and_then(|peer| forwarded::scheme(peer, request.headers(), is_proxy));
+    let origin = OwnOrigin(server_address.origin(host, scheme == Some(Scheme::HTTPS)).into());
     let is_secure_only = server_address.is_secure_at(host);
     let path = request.uri().path();
     let (is_for_others, is_program) = (is_public_picture(&rollcast, &request), is_of_program(path));
@@ -52,7 +52,7 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
             "Rollcast does not serve the host {host:?}. Start it with --allow-host and this name to allow it.\n"
         );
         (StatusCode::MISDIRECTED_REQUEST, text).into_response()
-    } else if is_from_proxy
+    } else if scheme == Some(Scheme::HTTP)
         && is_page_without_tls(request.method(), request.headers())
         && let Some(public) = server_address.secure_url(host)
     {
@@ -229,13 +229,12 @@ fn is_of_page(request: &Request) -> bool {
     request.uri().path() == Route::Stream.pattern() && request.headers().contains_key(header::ORIGIN)
 }
 
-/// Returns whether a browser asked the proxy for a page without TLS, by the proxy's header.
+/// Returns whether a browser asked for a page without TLS, if it came to the proxy by HTTP.
 fn is_page_without_tls(method: &Method, headers: &HeaderMap) -> bool {
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let is_plain = headers.get("x-forwarded-proto").is_some_and(|scheme| scheme == "http");
     // Browsers send it over TLS only. A proxy says http too if another one in front of it ends TLS: a redirect would never end.
     let used_tls = headers.contains_key("sec-fetch-mode");
-    *method == Method::GET && accepts.contains("text/html") && is_plain && !used_tls
+    *method == Method::GET && accepts.contains("text/html") && !used_tls
 }
 
 /// Returns whether a page of another site makes the browser send this, and not by a link that a viewer follows.

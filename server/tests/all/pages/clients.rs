@@ -246,6 +246,7 @@ async fn pages_that_came_without_tls_lead_to_the_public_url() {
         ("198.51.100.1", &[page, plain][..]),
         ("10.0.0.9", &[page]),
         ("10.0.0.9", &[page, ("x-forwarded-proto", "https")]),
+        ("10.0.0.9", &[page, plain, plain]),
         ("10.0.0.9", &[("accept", "*/*"), plain]),
         // The browser used TLS, which another proxy ended.
         ("10.0.0.9", &[page, plain, ("sec-fetch-mode", "navigate")]),
