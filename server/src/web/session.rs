@@ -104,7 +104,8 @@ struct Session<'s, S> {
     subscription: Subscription,
     /// The review of a named namespace that is under way, or the wait before `pending`.
     review: Fuse<BoxFuture<'static, Option<bool>>>,
-    /// The scope to follow when that wait ends. Until then no further request is read.
+    /// The scope to follow when that wait ends. Until then nothing is sent of the subscription, and no further request
+    /// is read.
     pending: Option<(Scope, Option<Position>)>,
     /// The frame of a past moment that is being made. Until it is sent no further request is read.
     moment: Fuse<BoxFuture<'static, Option<Bytes>>>,
@@ -161,10 +162,12 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         {
             self.review = self.start_review(workload);
         }
-        if let Subscription::List(listed) = &mut self.subscription
+        if self.pending.is_none()
+            && let Subscription::List(listed) = &self.subscription
             && listed.choice.is_turned_away()
         {
-            listed.follow_anew(&self.view).await;
+            let scope = listed.scope();
+            self.begin_following(scope, None).await?;
         }
         Ok(())
     }
@@ -200,19 +203,24 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
             ViewerFrame::Hello { .. } => Ok(()),
             ViewerFrame::Subscribe { scope, since } => {
                 self.audit(&scope, "followed");
-                self.review = self.start_wait(&scope);
-                if self.review.is_terminated() {
-                    self.reset_view();
-                    self.follow(scope, since).await
-                } else {
-                    self.pending = Some((scope, since));
-                    Ok(())
-                }
+                self.begin_following(scope, since).await
             }
             ViewerFrame::Moment { at_millis } => {
                 self.moment = self.start_moment(at_millis);
                 Ok(())
             }
+        }
+    }
+
+    /// Follows a scope now, or after the wait that it begins.
+    async fn begin_following(&mut self, scope: Scope, since: Option<Position>) -> Result<(), SessionEnd> {
+        self.review = self.start_wait(&scope);
+        if self.review.is_terminated() {
+            self.reset_view();
+            self.follow(scope, since).await
+        } else {
+            self.pending = Some((scope, since));
+            Ok(())
         }
     }
 
@@ -269,7 +277,11 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         match (scope, &self.subscription) {
             (Scope::Nothing, _) => Fuse::terminated(),
             // Other lines of the same list.
-            (Scope::List { query, .. }, Subscription::List(listed)) if listed.query == *query => Fuse::terminated(),
+            (Scope::List { query, .. }, Subscription::List(listed))
+                if listed.query == *query && !listed.choice.is_turned_away() =>
+            {
+                Fuse::terminated()
+            }
             (Scope::List { query, .. }, _) => {
                 let query = query.clone();
                 let wait = async move {

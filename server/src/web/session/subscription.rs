@@ -56,8 +56,9 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
         let view = &self.view;
         let workload = match &mut self.subscription {
             Subscription::List(listed) => {
-                listed.follow_anew(view).await;
-                return Ok(());
+                listed.choice.leave(); // something else may be visible now
+                let scope = listed.scope();
+                return self.begin_following(scope, None).await;
             }
             Subscription::Deployment(followed) => {
                 let workload = &followed.workload;
@@ -102,9 +103,12 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
         window: Window,
     ) -> Result<Subscription, SessionEnd> {
         let mut listed = match before {
-            // The same list, other lines: what the viewer knows of it stays known.
+            // The same list, perhaps other lines: what the viewer knows of it stays known.
             Subscription::List(mut listed) if listed.query == query => {
                 listed.window = window;
+                if listed.choice.is_turned_away() {
+                    listed.choice = self.view.follow(&query).await;
+                }
                 listed
             }
             before => {
@@ -174,5 +178,63 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
         let _place = self.view.queue_bytes(first.frame.len()).ok_or(SessionEnd::Broken)?; // as an answer
         send(self.out, Message::Binary(first.frame)).await?;
         send_frame(self.out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use axum::http::HeaderMap;
+    use futures::FutureExt;
+    use timeline::Retention;
+    use tokio::sync::watch as signal;
+
+    use super::*;
+    use crate::access::Viewer;
+    use crate::access::permissions::Permissions;
+    use crate::hub::Handle;
+    use crate::telemetry::viewers::Viewers;
+    use crate::web::limits::QUESTIONS_AT_ONCE;
+    use crate::web::session::StreamRequest;
+    use crate::web::state::{Rollcast, Site};
+
+    fn list(text: &str) -> Scope {
+        let query = Query { text: text.to_owned(), ..Query::default() };
+        Scope::List { query, window: Window { from: 0, to: 10 } }
+    }
+
+    fn nameless() -> StreamRequest {
+        StreamRequest { headers: HeaderMap::new(), peer: None, from: None }
+    }
+
+    /// The view of a client that waits for its next turn.
+    async fn throttled(hub: Handle) -> ClientView {
+        let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), Site::default());
+        let view = ClientView::new(&rollcast, Viewer::anonymous()).await.unwrap();
+        let view = view.from_address(Some([10, 0, 0, 1].into()));
+        for _ in 0..QUESTIONS_AT_ONCE {
+            view.throttle().await;
+        }
+        view
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_is_followed_again_waits_for_its_turn_in_the_loop() {
+        let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
+        let view = throttled(hub).await;
+        let told = signal::Sender::new(Arc::new(Permissions::All));
+        let (mut sent, request) = (Vec::<Message>::new(), nameless());
+        let mut session = Session::start(&mut sent, view.clone(), &request).await.ok().unwrap();
+        session.permissions = told.subscribe();
+        assert!(session.follow(list("web"), None).await.is_ok());
+        told.send_replace(Arc::new(Permissions::none()));
+        let applied = session.apply_permissions().now_or_never();
+        assert!(applied.is_some_and(|applied| applied.is_ok()), "heartbeats go on");
+        assert_eq!(session.pending, Some((list("web"), None)));
+        assert_eq!((&mut session.review).await, None);
+        assert!(session.apply_review(None).await.is_ok());
+        assert_eq!(session.pending, None);
+        assert_eq!(sent.len(), 2, "the list, and what is hidden of it");
     }
 }
