@@ -187,7 +187,7 @@ mod tests {
 
     use axum::http::HeaderMap;
     use futures::FutureExt;
-    use timeline::Retention;
+    use timeline::{Retention, Uid};
     use tokio::sync::watch as signal;
 
     use super::*;
@@ -236,5 +236,20 @@ mod tests {
         assert!(session.apply_review(None).await.is_ok());
         assert_eq!(session.pending, None);
         assert_eq!(sent.len(), 2, "the list, and what is hidden of it");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kept_rollout_takes_no_turn_before_it_is_opened() {
+        let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
+        let view = throttled(hub).await;
+        let (mut sent, request) = (Vec::<Message>::new(), nameless());
+        let session = Session::start(&mut sent, view, &request).await.ok().unwrap();
+        let web = Workload::deployment("prod", "shop", "web");
+        let first = Workload { rollout: Some(1), ..web.clone() };
+        let kept = first.clone().with_uid(Some(Uid::from_bits(1)));
+        for (workload, result) in [(web, None), (first, None), (kept, Some(Some(true)))] {
+            let scope = Scope::Workload(workload);
+            assert_eq!(session.start_wait(&scope).now_or_never(), result, "{scope:?}");
+        }
     }
 }
