@@ -273,7 +273,8 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
     /// Begins to wait for the client's turn to follow a scope, and then for the review of its namespace; terminated if
     /// there is nothing to wait for. The loop of the session waits: heartbeats go on.
     fn start_wait(&self, scope: &Scope) -> Fuse<BoxFuture<'static, Option<bool>>> {
-        let view = self.view.clone();
+        // Without a namespace that was named before, as it is followed then.
+        let view = self.view.clone().with_permissions(self.permissions.borrow().clone());
         match (scope, &self.subscription) {
             (Scope::Nothing, _) => Fuse::terminated(),
             // Other lines of the same list.

@@ -239,6 +239,22 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_list_that_others_follow_waits_for_nothing_after_a_named_namespace() {
+        let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
+        let view = throttled(hub).await;
+        let told = Arc::new(Permissions::none().and("prod", "web"));
+        let query = Query::default();
+        let _followed = view.clone().with_permissions(told.clone()).follow(&query).await;
+        let (mut sent, request) = (Vec::<Message>::new(), nameless());
+        let mut session = Session::start(&mut sent, view.clone(), &request).await.ok().unwrap();
+        session.view = view.with_permissions(told.clone()).and_namespace("prod", "shop");
+        session.permissions = signal::Sender::new(told).subscribe();
+        for (text, result) in [("", Some(None)), ("web", None)] {
+            assert_eq!(session.start_wait(&list(text)).now_or_never(), result, "{text:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_kept_rollout_takes_no_turn_before_it_is_opened() {
         let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
         let view = throttled(hub).await;
