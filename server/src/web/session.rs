@@ -262,6 +262,11 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         self.view = self.view.clone().with_permissions(self.applied_permissions.clone());
     }
 
+    /// Returns whether messages of the viewer are read now, those that answer pings too.
+    fn reads_messages(&self) -> bool {
+        self.pending.is_none() && self.moment.is_terminated()
+    }
+
     /// Returns the followed Deployment if it is visible only by the review of its named namespace, not by the
     /// permissions.
     fn named_only(&self) -> Option<&Workload> {
@@ -378,14 +383,14 @@ async fn run(
                     if unanswered == MOST_UNANSWERED {
                         return Err(SessionEnd::Broken);
                     }
-                    unanswered += 1;
+                    unanswered += u32::from(session.reads_messages());
                     send(session.out, Message::Ping(Bytes::new())).await?;
                 }
             }
             moment = &mut session.moment => {
                 send(session.out, Message::Binary(moment.ok_or(SessionEnd::Broken)?)).await?;
             }
-            message = inbox.next(), if session.pending.is_none() && session.moment.is_terminated() => {
+            message = inbox.next(), if session.reads_messages() => {
                 let message = message.ok_or(SessionEnd::Left)?.map_err(read_error_end)?;
                 unanswered = 0;
                 if let Some(frame) = request(message)? {
