@@ -10,7 +10,7 @@ use timeline::{Millis, Workload};
 use super::Session;
 use super::transport::{SessionEnd, send, send_frame};
 use crate::history::hub_cache::OpenError;
-use crate::hub::{FirstFrame, FollowedDeployment, Update};
+use crate::hub::{FirstFrame, FollowedDeployment, Handle, Update};
 use crate::telemetry::clock;
 use crate::web::client_view::ClientView;
 use crate::web::followed_list::FollowedList;
@@ -50,6 +50,13 @@ impl Subscription {
 }
 
 impl<S: Sink<Message> + Unpin> Session<'_, S> {
+    /// Returns the time of what is followed. A page that waits for a Deployment shows its cluster already.
+    pub(super) fn now_millis(&self) -> Millis {
+        let Some((Scope::Workload(workload), _)) = &self.pending else { return self.subscription.now_millis() };
+        let hub = self.view.hubs().find(|hub| hub.name() == workload.cluster);
+        hub.map_or_else(clock::now_millis, Handle::now_millis)
+    }
+
     /// Follows the same scope again after the permissions changed, as far as the viewer may see it now. `before` is the
     /// view with the permissions before.
     pub(super) async fn resubscribe(&mut self, before: &ClientView) -> Result<(), SessionEnd> {
@@ -193,7 +200,7 @@ mod tests {
     use super::*;
     use crate::access::Viewer;
     use crate::access::permissions::Permissions;
-    use crate::hub::Handle;
+    use crate::kube::InitialState;
     use crate::telemetry::viewers::Viewers;
     use crate::web::limits::QUESTIONS_AT_ONCE;
     use crate::web::session::StreamRequest;
@@ -252,6 +259,19 @@ mod tests {
         for (text, result) in [("", Some(None)), ("web", None)] {
             assert_eq!(session.start_wait(&list(text)).now_or_never(), result, "{text:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn heartbeats_have_the_time_of_the_cluster_whose_deployment_is_waited_for() {
+        let observed = Some((1_000, 5_000));
+        let hub = Handle::start_frozen("replay", "", InitialState { observed, ..InitialState::default() });
+        let view = throttled(hub).await;
+        let (mut sent, request) = (Vec::<Message>::new(), nameless());
+        let mut session = Session::start(&mut sent, view, &request).await.ok().unwrap();
+        let web = Scope::Workload(Workload::deployment("replay", "shop", "web"));
+        assert!(session.begin_following(web.clone(), None).await.is_ok());
+        assert_eq!(session.pending, Some((web, None)));
+        assert_eq!(session.now_millis(), 5_000);
     }
 
     #[tokio::test(start_paused = true)]
