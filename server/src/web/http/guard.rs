@@ -5,6 +5,7 @@
 //! requires a known viewer.
 
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, Request, State};
@@ -12,6 +13,7 @@ use axum::http::uri::Scheme;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use futures::FutureExt;
 use timeline::address::{Route, at};
 
 use super::extract::{Client, OwnOrigin, address};
@@ -148,7 +150,7 @@ async fn answer_and_audit(rollcast: Arc<Rollcast>, client: Client, request: Requ
 /// Authenticates and answers a request; returns the name for the audit log.
 async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request, next: Next) -> (Arc<str>, Response) {
     if is_open(&request) {
-        return (Arc::default(), next.run(request).await);
+        return (Arc::default(), run_handler(next, request).await);
     }
     let is_public = is_public_picture(rollcast, &request);
     let address = address(request.uri());
@@ -159,7 +161,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
     let (viewer, is_link_over) = match authenticated {
         Ok(authenticated) => authenticated,
         Err(AuthError::SignInRequired | AuthError::NotFromProxy) if is_of_page(&request) => {
-            return (Arc::default(), next.run(request).await);
+            return (Arc::default(), run_handler(next, request).await);
         }
         Err(error) => {
             if error == AuthError::TooManyAttempts {
@@ -188,7 +190,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
         Some(refused) => refused,
         None => {
             request.extensions_mut().insert(view);
-            next.run(request).await
+            run_handler(next, request).await
         }
     };
     if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
@@ -200,6 +202,12 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
         response = (gone, response).into_response();
     }
     (name, response)
+}
+
+/// Runs the handler of a request. One that panics is answered, and audited, like one that fails.
+async fn run_handler(next: Next, request: Request) -> Response {
+    let response = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    response.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
 /// Returns whether a path is a file or a probe: the same for everybody, without data of a cluster.
@@ -260,7 +268,39 @@ fn is_own(server_address: &ServerAddress, headers: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::future::Ready;
+
+    use axum::Router;
+    use axum::body::Body;
+    use axum::middleware::from_fn_with_state;
+    use axum::routing::post;
+    use serde_json::Value;
+    use tower::ServiceExt;
+
     use super::*;
+    use crate::telemetry::audit::Audit;
+    use crate::telemetry::viewers::Viewers;
+    use crate::web::state::Site;
+
+    #[tokio::test]
+    async fn a_handler_that_panics_is_answered_and_audited() {
+        fn panics() -> Ready<StatusCode> {
+            panic!("in a handler")
+        }
+        let (file, path) = (tempfile::NamedTempFile::new().unwrap(), "/api/v1/shares");
+        let site = Site { audit: Audit::open(file.path()).ok(), ..Site::default() };
+        let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
+        let router = Router::new().route(path, post(panics)).layer(from_fn_with_state(rollcast.clone(), guard));
+        let request = axum::http::Request::post(path).header(header::HOST, "localhost:7440");
+        let request = request.header(header::ORIGIN, "http://localhost:7440").body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        rollcast.site.audit.as_ref().unwrap().flush().await;
+        let line: Value = serde_json::from_str(&std::fs::read_to_string(file.path()).unwrap()).unwrap();
+        assert_eq!(line["did"], "POST");
+        assert_eq!(line["at"], path);
+        assert_eq!(line["status"], 500);
+    }
 
     #[test]
     fn what_another_sites_page_makes_a_browser_ask_is_not_answered() {
