@@ -267,19 +267,22 @@ async fn a_command_that_hangs_is_ended_and_tried_again() {
 }
 
 #[tokio::test]
-async fn only_the_first_attempt_asks_people() {
-    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
-    api.take_only("good");
-    let script = "printf '%s\\n' \"$KUBERNETES_EXEC_INFO\" >> asked\n[ \"$runs\" = 3 ] || exit 3\n".to_owned()
-        + &answer(&token("good"));
-    folder.write(api.address, &folder.user_of(&script).replace("Never", "IfAvailable"));
-    let mut cluster = folder.cluster_whose_command_has(Duration::from_secs(5));
-    cluster.credentials = cluster.credentials.asking_people(true);
-    let hub = cluster.watch(&Kind::ALL, Retention::default(), None).0;
-    until_live(&hub).await;
-    let asked = std::fs::read_to_string(folder.0.path().join("asked")).unwrap();
-    let asked: Vec<bool> = asked.lines().map(|line| line.contains(r#""interactive":true"#)).collect();
-    assert_eq!(asked, [true, false, false]);
+async fn only_the_first_attempt_asks_people_where_several_clusters_are_watched() {
+    for (asks_once, expected) in [(true, [true, false, false]), (false, [true, true, true])] {
+        let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
+        api.take_only("good");
+        let script = "printf '%s\\n' \"$KUBERNETES_EXEC_INFO\" >> asked\n[ \"$runs\" = 3 ] || exit 3\n".to_owned()
+            + &answer(&token("good"));
+        folder.write(api.address, &folder.user_of(&script).replace("Never", "IfAvailable"));
+        let mut cluster = folder.cluster_whose_command_has(Duration::from_secs(5));
+        cluster.credentials = cluster.credentials.asking_people(true);
+        cluster.asks_once = asks_once;
+        let hub = cluster.watch(&Kind::ALL, Retention::default(), None).0;
+        until_live(&hub).await;
+        let asked = std::fs::read_to_string(folder.0.path().join("asked")).unwrap();
+        let asked: Vec<bool> = asked.lines().map(|line| line.contains(r#""interactive":true"#)).collect();
+        assert_eq!(asked, expected);
+    }
 }
 
 #[tokio::test]
