@@ -225,17 +225,27 @@ impl SessionKeys {
         cookie.filter(|cookie| cookie.len() <= LONGEST_COOKIE)
     }
 
+    /// Returns whether a request has a cookie of that name, whatever its value.
+    pub fn has_cookie(purpose: SealPurpose, headers: &HeaderMap) -> bool {
+        cookies_of_request(purpose, headers).next().is_some()
+    }
+
     /// Returns the header that removes a cookie.
     pub fn removal(purpose: SealPurpose) -> String {
         format!("{}=; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=0", purpose.cookie_name())
     }
 }
 
-/// Returns the cookie of a request; `None` if there are two.
-fn cookie_of_request(purpose: SealPurpose, headers: &HeaderMap) -> Option<Cookie<'_>> {
+/// Returns the cookies of a request that have that name.
+fn cookies_of_request(purpose: SealPurpose, headers: &HeaderMap) -> impl Iterator<Item = Cookie<'_>> {
     // Other programs of the host may have cookies that are not ASCII, which stand in the same header.
     let all = headers.get_all(header::COOKIE).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
-    let mut own = all.flat_map(Cookie::split_parse).flatten().filter(|cookie| cookie.name() == purpose.cookie_name());
+    all.flat_map(Cookie::split_parse).flatten().filter(move |cookie| cookie.name() == purpose.cookie_name())
+}
+
+/// Returns the cookie of a request; `None` if there are two.
+fn cookie_of_request(purpose: SealPurpose, headers: &HeaderMap) -> Option<Cookie<'_>> {
+    let mut own = cookies_of_request(purpose, headers);
     let cookie = own.next()?;
     // Two of them: one was planted.
     own.next().is_none().then_some(cookie)

@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::HeaderMap;
+use axum::http::uri::Scheme;
 use ipnet::IpNet;
 
 const FOR: &str = "x-forwarded-for";
@@ -29,10 +30,16 @@ pub fn client(peer: IpAddr, headers: &HeaderMap, is_proxy: impl Fn(IpAddr) -> bo
     client.to_canonical()
 }
 
-/// Returns whether the request came to the proxy over TLS, by the proxy's header.
-pub fn is_secure(peer: IpAddr, headers: &HeaderMap, is_proxy: impl Fn(IpAddr) -> bool) -> bool {
-    let mut said = headers.get_all(PROTO).iter().map(HeaderValue::as_bytes);
-    is_proxy(peer) && said.next().is_some_and(|said| said.eq_ignore_ascii_case(b"https")) && said.next().is_none()
+/// Returns the scheme by which the request came to the proxy, by the proxy's header. `None` without a proxy, and if
+/// the header does not name exactly one.
+pub fn scheme(peer: IpAddr, headers: &HeaderMap, is_proxy: impl Fn(IpAddr) -> bool) -> Option<Scheme> {
+    let mut said = headers.get_all(PROTO).iter();
+    match (said.next(), said.next()) {
+        (Some(said), None) if is_proxy(peer) => [Scheme::HTTP, Scheme::HTTPS]
+            .into_iter()
+            .find(|scheme| said.as_bytes().eq_ignore_ascii_case(scheme.as_str().as_bytes())),
+        _ => None,
+    }
 }
 
 /// Parses an address as proxies write it: some append a port.
@@ -43,6 +50,8 @@ fn address(text: &str) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     fn headers(name: &'static str, all: &[&'static str]) -> HeaderMap {
@@ -55,6 +64,23 @@ mod tests {
 
     fn is_proxy(address: IpAddr) -> bool {
         is_among(&["10.0.0.0/24".parse().unwrap(), "fd00::7/128".parse().unwrap()], address)
+    }
+
+    #[test]
+    fn one_header_of_a_trusted_proxy_names_the_scheme() {
+        for (peer, said, is) in [
+            ("10.0.0.7", &["http"][..], Some(Scheme::HTTP)),
+            ("10.0.0.7", &["https"], Some(Scheme::HTTPS)),
+            ("10.0.0.7", &["HTTP"], Some(Scheme::HTTP)),
+            ("10.0.0.7", &["HTTPS"], Some(Scheme::HTTPS)),
+            ("10.0.0.7", &[], None),
+            ("10.0.0.7", &["ws"], None),
+            ("10.0.0.7", &["https, http"], None),
+            ("10.0.0.7", &["http", "http"], None),
+            ("10.0.1.7", &["http"], None),
+        ] {
+            assert_eq!(scheme(peer.parse().unwrap(), &headers(PROTO, said), is_proxy), is, "{peer} {said:?}");
+        }
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub struct ClusterConfig {
     pub namespaces: Vec<String>,
     /// Texts that people and programs write are neither shown nor stored.
     pub hides_messages: bool,
+    /// Its command asks people by the first attempt only: those of other clusters use the same terminal.
+    pub asks_once: bool,
     /// Intervals and timeouts.
     pub pace: Pace,
 }
@@ -87,9 +89,12 @@ pub fn cluster_configs(
             accent: cluster.colour,
             namespaces: namespaces.map(<[String]>::to_vec).unwrap_or_default(),
             hides_messages: asked.hide_messages || file.hide_messages,
+            asks_once: false,
             pace: Pace::default(),
         });
     }
+    let asks_once = all.len() > 1;
+    all.iter_mut().for_each(|cluster| cluster.asks_once = asks_once);
     Ok(all)
 }
 
@@ -234,8 +239,9 @@ impl ClusterConfig {
                 Ok(reloaded) => self.credentials = reloaded,
                 Err(why) => tracing::warn!("{why}"),
             }
-            // A command that failed would ask again and again, in the same terminal as those of other clusters.
-            self.credentials = self.credentials.clone().asking_people(false);
+            if self.asks_once {
+                self.credentials = self.credentials.clone().asking_people(false);
+            }
         }
     }
 }
@@ -262,6 +268,18 @@ mod tests {
             "apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": contexts,
         });
         std::fs::write(path, config.to_string()).unwrap();
+    }
+
+    #[test]
+    fn commands_ask_people_once_where_several_clusters_are_watched() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        write(file.path(), &["dev", "prod"]);
+        for (contexts, asks_once) in [(&["dev"][..], &[false][..]), (&["dev", "prod"], &[true, true])] {
+            let context = contexts.iter().map(|context| (*context).to_owned()).collect();
+            let asked = Clusters { kubeconfig: Some(file.path().to_owned()), context, ..Clusters::default() };
+            let configs = cluster_configs(&asked, &[], &Config::default()).unwrap();
+            assert_eq!(configs.iter().map(|config| config.asks_once).collect::<Vec<_>>(), asks_once);
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -297,7 +297,6 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
             // A cluster that cannot be watched at all is told soon. Later the watches try again, and a list after an outage carries a gap.
             SourceEvent::Health { kind, health: Health::Stale { why, .. }, .. } if !is_begun => {
                 let why = format!("cannot watch {} in {name}: {why}", kind.resource());
-                anyhow::ensure!(!cluster.access.is_refused(), "{why}");
                 failure = Some((why, ends_at(&failure)));
             }
             SourceEvent::Answers { silent: Some((_, why)) } if !is_begun => {

@@ -61,16 +61,6 @@ struct ClientState {
     fetched: Arc<FetchedClient>,
     /// Why there is nothing newer.
     problem: Option<String>,
-    /// A renewal found nothing newer.
-    is_newest: bool,
-    /// The API server refused it twice in a row, and there is nothing newer.
-    is_refused: bool,
-}
-
-impl ClientState {
-    fn new(generation: u64, fetched: Arc<FetchedClient>) -> Self {
-        Self { generation, fetched, problem: None, is_newest: false, is_refused: false }
-    }
 }
 
 #[derive(Default)]
@@ -132,7 +122,7 @@ impl Access {
     }
 
     fn share(credentials: Option<Credentials>, fetched: FetchedClient, pace: Pace) -> Self {
-        let current = signal::Sender::new(ClientState::new(0, Arc::new(fetched)));
+        let current = signal::Sender::new(ClientState { generation: 0, fetched: Arc::new(fetched), problem: None });
         Self(Arc::new(Inner { credentials, current, renewals: Mutex::default(), pace }))
     }
 
@@ -188,20 +178,6 @@ impl Access {
             error if is_of_connection(error) => self.renew(generation, CredentialRequest::Renewal),
             _ => {}
         }
-    }
-
-    /// Takes note that two requests in a row were refused, the last one with the client of that generation.
-    pub(super) fn note_second_refusal(&self, generation: u64) {
-        let is_fixed = self.0.credentials.is_none();
-        self.0.current.send_if_modified(|current| {
-            current.is_refused |= current.generation == generation && (is_fixed || current.is_newest);
-            false
-        });
-    }
-
-    /// Returns whether the API server refused the credentials twice in a row, and a renewal found no others.
-    pub fn is_refused(&self) -> bool {
-        self.0.current.borrow().is_refused
     }
 
     /// Returns a request's error, and the fault of the credentials beside it.
@@ -270,16 +246,17 @@ impl Access {
                 tracing::info!(cluster.name = name, "credentials or address changed; created a new client");
                 // The kubeconfig may say by now what it did not say at the start.
                 fetched.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-                *current = ClientState::new(current.generation + 1, Arc::new(fetched));
+                let fetched = Arc::new(fetched);
+                *current = ClientState { generation: current.generation + 1, fetched, problem: None };
                 true
             }
             Ok(None) => {
-                (current.problem, current.is_newest) = (None, true);
+                current.problem = None;
                 false
             }
             Err(why) => {
                 tracing::warn!(cluster.name = name, "{why}");
-                (current.problem, current.is_newest) = (Some(why.to_string()), false);
+                current.problem = Some(why.to_string());
                 false
             }
         });

@@ -355,11 +355,7 @@ impl Watch {
             self.send_health(health).await?;
         } else {
             let why = self.cluster.access.sentence(error);
-            let is_again = matches!(&self.health, Some(Health::Stale { why: last, .. }) if *last == why);
-            if is_again && matches!(error, RequestError::Unauthorized(_)) {
-                self.cluster.access.note_second_refusal(self.generation);
-            }
-            if is_again {
+            if matches!(&self.health, Some(Health::Stale { why: last, .. }) if *last == why) {
                 tracing::debug!(%error, verb, wait_millis = wait.as_millis(), "failed again; retrying");
             } else {
                 tracing::warn!(%error, verb, wait_millis = wait.as_millis(), "failed; retrying");

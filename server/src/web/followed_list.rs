@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use timeline::list::{Query, SentRows, Window};
-use timeline::wire::{self, ServerFrame};
+use timeline::wire::{self, Scope, ServerFrame};
 use tokio::sync::watch::error::RecvError;
 use tokio::time::Instant;
 
-use crate::web::client_view::ClientView;
 use crate::web::listing::{ListResult, ListSubscription};
 
 /// Bytes per second that the changes of a list may come to: what would be more is put together and sent later.
@@ -28,12 +27,9 @@ impl FollowedList {
         Self { query, window, choice, sent: SentRows::default(), not_before: Instant::now() }
     }
 
-    /// Follows the list again: something else may be visible, or there may be room now.
-    pub(super) async fn follow_anew(&mut self, view: &ClientView) {
-        self.choice.leave();
-        view.throttle_list(&self.query).await;
-        self.choice = view.follow(&self.query).await;
-        self.choice.chosen.mark_changed();
+    /// Returns the scope that follows the same lines again.
+    pub(super) fn scope(&self) -> Scope {
+        Scope::List { query: self.query.clone(), window: self.window }
     }
 
     /// Waits for a change of the list, forever if no task chooses it. Fails once its task has ended.

@@ -104,7 +104,8 @@ struct Session<'s, S> {
     subscription: Subscription,
     /// The review of a named namespace that is under way, or the wait before `pending`.
     review: Fuse<BoxFuture<'static, Option<bool>>>,
-    /// The scope to follow when that wait ends. Until then no further request is read.
+    /// The scope to follow when that wait ends. Until then nothing is sent of the subscription, and no further request
+    /// is read.
     pending: Option<(Scope, Option<Position>)>,
     /// The frame of a past moment that is being made. Until it is sent no further request is read.
     moment: Fuse<BoxFuture<'static, Option<Bytes>>>,
@@ -161,10 +162,12 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         {
             self.review = self.start_review(workload);
         }
-        if let Subscription::List(listed) = &mut self.subscription
+        if self.pending.is_none()
+            && let Subscription::List(listed) = &self.subscription
             && listed.choice.is_turned_away()
         {
-            listed.follow_anew(&self.view).await;
+            let scope = listed.scope();
+            self.begin_following(scope, None).await?;
         }
         Ok(())
     }
@@ -200,19 +203,24 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
             ViewerFrame::Hello { .. } => Ok(()),
             ViewerFrame::Subscribe { scope, since } => {
                 self.audit(&scope, "followed");
-                self.review = self.start_wait(&scope);
-                if self.review.is_terminated() {
-                    self.reset_view();
-                    self.follow(scope, since).await
-                } else {
-                    self.pending = Some((scope, since));
-                    Ok(())
-                }
+                self.begin_following(scope, since).await
             }
             ViewerFrame::Moment { at_millis } => {
                 self.moment = self.start_moment(at_millis);
                 Ok(())
             }
+        }
+    }
+
+    /// Follows a scope now, or after the wait that it begins.
+    async fn begin_following(&mut self, scope: Scope, since: Option<Position>) -> Result<(), SessionEnd> {
+        self.review = self.start_wait(&scope);
+        if self.review.is_terminated() {
+            self.reset_view();
+            self.follow(scope, since).await
+        } else {
+            self.pending = Some((scope, since));
+            Ok(())
         }
     }
 
@@ -254,6 +262,11 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         self.view = self.view.clone().with_permissions(self.applied_permissions.clone());
     }
 
+    /// Returns whether messages of the viewer are read now, those that answer pings too.
+    fn reads_messages(&self) -> bool {
+        self.pending.is_none() && self.moment.is_terminated()
+    }
+
     /// Returns the followed Deployment if it is visible only by the review of its named namespace, not by the
     /// permissions.
     fn named_only(&self) -> Option<&Workload> {
@@ -265,11 +278,16 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
     /// Begins to wait for the client's turn to follow a scope, and then for the review of its namespace; terminated if
     /// there is nothing to wait for. The loop of the session waits: heartbeats go on.
     fn start_wait(&self, scope: &Scope) -> Fuse<BoxFuture<'static, Option<bool>>> {
-        let view = self.view.clone();
+        // Without a namespace that was named before, as it is followed then.
+        let view = self.view.clone().with_permissions(self.permissions.borrow().clone());
         match (scope, &self.subscription) {
             (Scope::Nothing, _) => Fuse::terminated(),
             // Other lines of the same list.
-            (Scope::List { query, .. }, Subscription::List(listed)) if listed.query == *query => Fuse::terminated(),
+            (Scope::List { query, .. }, Subscription::List(listed))
+                if listed.query == *query && !listed.choice.is_turned_away() =>
+            {
+                Fuse::terminated()
+            }
             (Scope::List { query, .. }, _) => {
                 let query = query.clone();
                 let wait = async move {
@@ -280,8 +298,12 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
             }
             (Scope::Workload(workload), _) => {
                 let review = self.start_review(workload);
+                // To open a kept rollout takes a turn by itself.
+                let is_kept = workload.uid.is_some() && workload.rollout.is_some() && view.part().is_none();
                 let wait = async move {
-                    view.throttle().await; // the hub's task makes the first frame
+                    if !is_kept {
+                        view.throttle().await; // the hub's task makes the first frame
+                    }
                     review.await
                 };
                 wait.boxed().fuse()
@@ -354,21 +376,21 @@ async fn run(
             is_allowed = &mut session.review => Box::pin(session.apply_review(is_allowed)).await?,
             () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Closed(OPEN_AGAIN, String::new())),
             _ = heartbeat.tick() => {
-                let now_millis = session.subscription.now_millis();
+                let now_millis = session.now_millis();
                 send_frame(session.out, &ServerFrame::Heartbeat { now_millis }).await?;
                 heartbeats = (heartbeats + 1) % PING_AFTER;
                 if heartbeats == 0 {
                     if unanswered == MOST_UNANSWERED {
                         return Err(SessionEnd::Broken);
                     }
-                    unanswered += 1;
+                    unanswered += u32::from(session.reads_messages());
                     send(session.out, Message::Ping(Bytes::new())).await?;
                 }
             }
             moment = &mut session.moment => {
                 send(session.out, Message::Binary(moment.ok_or(SessionEnd::Broken)?)).await?;
             }
-            message = inbox.next(), if session.pending.is_none() && session.moment.is_terminated() => {
+            message = inbox.next(), if session.reads_messages() => {
                 let message = message.ok_or(SessionEnd::Left)?.map_err(read_error_end)?;
                 unanswered = 0;
                 if let Some(frame) = request(message)? {

@@ -172,12 +172,10 @@ impl Provider {
         let answer = answer.map_err(|error| match error {
             RequestTokenError::ServerResponse(said) => OidcError::rejected(said),
             RequestTokenError::Request(why) => OidcError::unavailable(why),
-            RequestTokenError::Parse(why, body) if has_id_token(&body) => {
-                OidcError::rejected(format!("the response is malformed: {why}"))
-            }
+            RequestTokenError::Parse(why, body) if has_id_token(&body) => OidcError::rejected(describe_malformed(why)),
             // Another server between here and the provider may have sent it: that ends no session.
-            RequestTokenError::Parse(why, _) => OidcError::unavailable(format!("the response is malformed: {why}")),
-            RequestTokenError::Other(why) => OidcError::unavailable(format!("the response is malformed: {why}")),
+            RequestTokenError::Parse(why, _) => OidcError::unavailable(describe_malformed(why)),
+            RequestTokenError::Other(why) => OidcError::unavailable(describe_malformed(why)),
         })?;
         let token = answer.id_token().ok_or_else(|| OidcError::rejected("the provider sent no ID token"))?;
         let mut identity = self.verify_token(token, Some(&answer), nonce).await?;
@@ -253,6 +251,16 @@ fn has_secret_in_body(metadata: &Metadata) -> bool {
 /// Returns whether a response has an ID token, which may be malformed: then it is from the provider.
 fn has_id_token(body: &[u8]) -> bool {
     serde_json::from_slice::<Value>(body).is_ok_and(|answer| answer.get("id_token").is_some())
+}
+
+/// Says where a response is malformed, for the log. Without the wrong value, which may be a claim of a person.
+fn describe_malformed(why: impl std::fmt::Display) -> String {
+    let why = why.to_string();
+    // The texts of serde and of openidconnect that have values begin so.
+    let with_values = ["invalid ", "failed to parse `"];
+    let place = with_values.into_iter().fold(why.as_str(), |text, begin| text.split(begin).next().unwrap_or(text));
+    let end = if place == why { "" } else { "invalid value" };
+    format!("the response is malformed: {place}{end}")
 }
 
 impl OidcError {

@@ -44,8 +44,6 @@ pub(super) struct WaitDecider {
     fail_fast: bool,
     /// The cluster is watched here: one that cannot be reached is told soon, without waiting for the deadline.
     is_here: bool,
-    /// Its API server refused the credentials for good: no more time is given.
-    pub(super) is_refused: bool,
     was_live: bool,
     /// Time since which a cluster that was never live is stale.
     stale_since: Option<Instant>,
@@ -61,7 +59,6 @@ impl WaitDecider {
             namespace: namespace.to_owned(),
             fail_fast,
             is_here,
-            is_refused: false,
             was_live: false,
             stale_since: None,
             was_there: false,
@@ -87,8 +84,7 @@ impl WaitDecider {
             }
             ConnectionState::Stale { why, .. } if self.is_here && !self.was_live => {
                 self.stale_since = self.stale_since.or(Some(now));
-                let is_over = self.is_refused || self.gives_up_at().is_some_and(|at| at <= now);
-                return is_over.then(|| Decision::CannotWatch(plain(why)));
+                return self.gives_up_at().filter(|at| *at <= now).map(|_| Decision::CannotWatch(plain(why)));
             }
             ConnectionState::Connecting
             | ConnectionState::Live
@@ -314,21 +310,6 @@ mod tests {
         for state in [ConnectionState::Unknown, ConnectionState::OtherNamespaces] {
             assert!(matches!(case.state(state), Some(Decision::CannotWatch(_))));
         }
-    }
-
-    #[test]
-    fn a_cluster_that_refused_the_credentials_for_good_cannot_be_watched_at_once() {
-        let mut case = Case::new(false);
-        case.nothing();
-        assert_eq!(case.state(STALE), None, "refused once");
-        case.waiting.is_refused = true;
-        assert_eq!(case.state(STALE), Some(Decision::CannotWatch(String::new())));
-        // Credentials that were good may be renewed by somebody.
-        let mut case = Case::new(false);
-        case.there(1, 1);
-        case.state(ConnectionState::Live);
-        case.waiting.is_refused = true;
-        assert_eq!(case.state(STALE), None);
     }
 
     /// By Recreate, out of a rollout whose deadline passed: the condition moves once the status shows progress.

@@ -55,7 +55,7 @@ pub(super) fn open(origin: &Origin, name: &str) -> Feed {
     let (source, workload) = (origin.source.clone(), origin.workload(name));
     tokio::spawn(async move {
         let ended = match source {
-            Source::Hub(hub, _) => follow_hub(&hub, workload, &out).await,
+            Source::Hub(hub) => follow_hub(&hub, workload, &out).await,
             Source::Server(server, _) => follow_server(server, Scope::Workload(workload), &out).await,
         };
         if let Err(error) = ended {

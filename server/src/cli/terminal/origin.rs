@@ -13,7 +13,7 @@ use super::{feed, plain};
 use crate::access::fetch::ResponseLimits;
 use crate::cli::{Export, clusters};
 use crate::hub::Handle;
-use crate::kube::access::{Access, Target};
+use crate::kube::access::Target;
 use crate::kube::credentials::Credentials;
 use crate::kube::kubeconfig::Contexts;
 use crate::kube::{self, Counters, Pace};
@@ -32,7 +32,7 @@ pub(super) struct Origin {
 #[derive(Clone)]
 pub(super) enum Source {
     /// The cluster is watched here.
-    Hub(Handle, Access),
+    Hub(Handle),
     /// A running Rollcast, with its Deployments when it was asked, by namespace and name.
     Server(RemoteServer, Vec<(String, String)>),
 }
@@ -52,7 +52,7 @@ impl Origin {
         let (hub, events) = Handle::start(&target.name, counters.clone(), Retention::default());
         let cluster = clusters::source(target, events, counters, hub.clock());
         kube::start(&cluster, &timeline::fact::Kind::ALL, std::slice::from_ref(&namespace));
-        Ok(Self { cluster: hub.name().to_owned(), namespace, source: Source::Hub(hub, cluster.access) })
+        Ok(Self { cluster: hub.name().to_owned(), namespace, source: Source::Hub(hub) })
     }
 
     pub(super) fn workload(&self, name: &str) -> Workload {
@@ -64,15 +64,10 @@ impl Origin {
         matches!(self.source, Source::Server(..))
     }
 
-    /// Returns whether the API server of a cluster that is watched here refused the credentials for good.
-    pub(super) fn is_refused(&self) -> bool {
-        matches!(&self.source, Source::Hub(_, access) if access.is_refused())
-    }
-
     /// Fetches the timeline document of a Deployment as JSON, within a limited time.
     pub(super) async fn document(&self, workload: &Workload) -> anyhow::Result<String> {
         match &self.source {
-            Source::Hub(hub, _) => {
+            Source::Hub(hub) => {
                 let document = tokio::time::timeout(LIMITS.timeout, hub.document(workload)).await;
                 let document =
                     document.with_context(|| format!("no response within {} s", LIMITS.timeout.as_secs()))?;

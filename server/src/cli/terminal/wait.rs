@@ -168,7 +168,7 @@ async fn export_rollout(
 ) -> anyhow::Result<()> {
     let html = async {
         match &origin.source {
-            Source::Hub(hub, _) => {
+            Source::Hub(hub) => {
                 let request = export::ExportRequest { workload, revision: None, is_redacted };
                 anyhow::Ok(export::html(hub, request).await?.html)
             }
@@ -217,7 +217,6 @@ async fn wait_for(origin: &Origin, name: &str, wait: &WaitSettings) -> anyhow::R
             was_settled = true;
             tracing::debug!(k8s.namespace = origin.namespace.as_str(), k8s.name = name, "its state is known");
         }
-        waiting.is_refused = origin.is_refused();
         let mut decision = waiting.decide(&follower, Instant::now(), is_deadline);
         match decision {
             Some(Decision::Ended(WaitOutcome::Complete)) => {
@@ -261,7 +260,7 @@ async fn sleep_until(at: Option<Instant>) {
 /// Names that are there, for somebody who mistyped.
 async fn similar_names(origin: &Origin, name: &str) -> String {
     let names = match &origin.source {
-        Source::Hub(hub, _) => {
+        Source::Hub(hub) => {
             let namespace = origin.namespace.clone();
             let names = hub.read(move |reader| {
                 let there = reader.timeline.model().deployments.values();

@@ -5,12 +5,15 @@
 //! requires a known viewer.
 
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, Request, State};
+use axum::http::uri::Scheme;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use futures::FutureExt;
 use timeline::address::{Route, at};
 
 use super::extract::{Client, OwnOrigin, address};
@@ -37,9 +40,8 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     let is_proxy = |address| rollcast.is_proxy(address);
     let from = peer.map(|peer| forwarded::client(peer, request.headers(), is_proxy));
-    let is_secure = peer.is_some_and(|peer| forwarded::is_secure(peer, request.headers(), is_proxy));
-    let is_from_proxy = peer.is_some_and(is_proxy);
-    let origin = OwnOrigin(server_address.origin(host, is_secure).into());
+    let scheme = peer.and_then(|peer| forwarded::scheme(peer, request.headers(), is_proxy));
+    let origin = OwnOrigin(server_address.origin(host, scheme == Some(Scheme::HTTPS)).into());
     let is_secure_only = server_address.is_secure_at(host);
     let path = request.uri().path();
     let (is_for_others, is_program) = (is_public_picture(&rollcast, &request), is_of_program(path));
@@ -52,7 +54,7 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
             "Rollcast does not serve the host {host:?}. Start it with --allow-host and this name to allow it.\n"
         );
         (StatusCode::MISDIRECTED_REQUEST, text).into_response()
-    } else if is_from_proxy
+    } else if scheme == Some(Scheme::HTTP)
         && is_page_without_tls(request.method(), request.headers())
         && let Some(public) = server_address.secure_url(host)
     {
@@ -148,7 +150,7 @@ async fn answer_and_audit(rollcast: Arc<Rollcast>, client: Client, request: Requ
 /// Authenticates and answers a request; returns the name for the audit log.
 async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request, next: Next) -> (Arc<str>, Response) {
     if is_open(&request) {
-        return (Arc::default(), next.run(request).await);
+        return (Arc::default(), run_handler(next, request).await);
     }
     let is_public = is_public_picture(rollcast, &request);
     let address = address(request.uri());
@@ -159,7 +161,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
     let (viewer, is_link_over) = match authenticated {
         Ok(authenticated) => authenticated,
         Err(AuthError::SignInRequired | AuthError::NotFromProxy) if is_of_page(&request) => {
-            return (Arc::default(), next.run(request).await);
+            return (Arc::default(), run_handler(next, request).await);
         }
         Err(error) => {
             if error == AuthError::TooManyAttempts {
@@ -188,7 +190,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
         Some(refused) => refused,
         None => {
             request.extensions_mut().insert(view);
-            next.run(request).await
+            run_handler(next, request).await
         }
     };
     if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
@@ -200,6 +202,12 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
         response = (gone, response).into_response();
     }
     (name, response)
+}
+
+/// Runs the handler of a request. One that panics is answered, and audited, like one that fails.
+async fn run_handler(next: Next, request: Request) -> Response {
+    let response = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    response.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
 /// Returns whether a path is a file or a probe: the same for everybody, without data of a cluster.
@@ -229,13 +237,12 @@ fn is_of_page(request: &Request) -> bool {
     request.uri().path() == Route::Stream.pattern() && request.headers().contains_key(header::ORIGIN)
 }
 
-/// Returns whether a browser asked the proxy for a page without TLS, by the proxy's header.
+/// Returns whether a browser asked for a page without TLS, if it came to the proxy by HTTP.
 fn is_page_without_tls(method: &Method, headers: &HeaderMap) -> bool {
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let is_plain = headers.get("x-forwarded-proto").is_some_and(|scheme| scheme == "http");
     // Browsers send it over TLS only. A proxy says http too if another one in front of it ends TLS: a redirect would never end.
     let used_tls = headers.contains_key("sec-fetch-mode");
-    *method == Method::GET && accepts.contains("text/html") && is_plain && !used_tls
+    *method == Method::GET && accepts.contains("text/html") && !used_tls
 }
 
 /// Returns whether a page of another site makes the browser send this, and not by a link that a viewer follows.
@@ -261,7 +268,39 @@ fn is_own(server_address: &ServerAddress, headers: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::future::Ready;
+
+    use axum::Router;
+    use axum::body::Body;
+    use axum::middleware::from_fn_with_state;
+    use axum::routing::post;
+    use serde_json::Value;
+    use tower::ServiceExt;
+
     use super::*;
+    use crate::telemetry::audit::Audit;
+    use crate::telemetry::viewers::Viewers;
+    use crate::web::state::Site;
+
+    #[tokio::test]
+    async fn a_handler_that_panics_is_answered_and_audited() {
+        fn panics() -> Ready<StatusCode> {
+            panic!("in a handler")
+        }
+        let (file, path) = (tempfile::NamedTempFile::new().unwrap(), "/api/v1/shares");
+        let site = Site { audit: Audit::open(file.path()).ok(), ..Site::default() };
+        let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
+        let router = Router::new().route(path, post(panics)).layer(from_fn_with_state(rollcast.clone(), guard));
+        let request = axum::http::Request::post(path).header(header::HOST, "localhost:7440");
+        let request = request.header(header::ORIGIN, "http://localhost:7440").body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        rollcast.site.audit.as_ref().unwrap().flush().await;
+        let line: Value = serde_json::from_str(&std::fs::read_to_string(file.path()).unwrap()).unwrap();
+        assert_eq!(line["did"], "POST");
+        assert_eq!(line["at"], path);
+        assert_eq!(line["status"], 500);
+    }
 
     #[test]
     fn what_another_sites_page_makes_a_browser_ask_is_not_answered() {

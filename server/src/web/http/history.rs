@@ -47,11 +47,10 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
     let HistoryQuery { search, zone, after } = match history_query(&address, now_millis) {
         Ok(asked) => asked,
         Err(wrong) => {
+            let all = (at("/history"), "All rollouts in the history".to_owned());
             let rest = search_without(&address, &wrong.name).to_string();
-            let instead = vec![
-                (rest, format!("This search without {}", wrong.name)),
-                (at("/history"), "All rollouts in the history".to_owned()),
-            ];
+            let rest = (rest, format!("This search without {}", wrong.name));
+            let instead = if rest.0 == all.0 { vec![all] } else { vec![rest, all] };
             return refuse(view, wrong, instead, request).await;
         }
     };

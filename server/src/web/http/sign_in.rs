@@ -48,6 +48,8 @@ pub(super) async fn page(
     let auth = &rollcast.site.auth;
     let viewer = auth.viewer(request.headers(), client.peer, rollcast.client(client.address)).await;
     let checks_cookie = address.parameters.has(CHECK_COOKIE);
+    let has_credentials =
+        SessionKeys::has_cookie(SealPurpose::Session, request.headers()) || auth.has_token(request.headers());
     let has_session = !matches!(viewer, Err(AuthError::SignInRequired));
     // Who is known already, perhaps by another window, may see what they wanted to. If a new session cannot be checked
     // right now, the page there says so.
@@ -60,7 +62,7 @@ pub(super) async fn page(
             provider_payload(to, "", end.unwrap_or_default())
         }
         _ => {
-            let trouble = if checks_cookie { COOKIE_DROPPED } else { "" };
+            let trouble = if checks_cookie && !has_credentials { COOKIE_DROPPED } else { "" };
             SignInPayload { to, trouble: trouble.to_owned(), ..SignInPayload::default() }
         }
     };

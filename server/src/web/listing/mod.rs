@@ -86,7 +86,7 @@ impl ListSubscription {
         self.place = None;
     }
 
-    /// Returns whether too many lists were followed, so that this one is not chosen.
+    /// Returns whether this list is not followed: it was left, or there were too many.
     pub const fn is_turned_away(&self) -> bool {
         self.place.is_none()
     }

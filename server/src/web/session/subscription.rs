@@ -10,7 +10,7 @@ use timeline::{Millis, Workload};
 use super::Session;
 use super::transport::{SessionEnd, send, send_frame};
 use crate::history::hub_cache::OpenError;
-use crate::hub::{FirstFrame, FollowedDeployment, Update};
+use crate::hub::{FirstFrame, FollowedDeployment, Handle, Update};
 use crate::telemetry::clock;
 use crate::web::client_view::ClientView;
 use crate::web::followed_list::FollowedList;
@@ -50,14 +50,22 @@ impl Subscription {
 }
 
 impl<S: Sink<Message> + Unpin> Session<'_, S> {
+    /// Returns the time of what is followed. A page that waits for a Deployment shows its cluster already.
+    pub(super) fn now_millis(&self) -> Millis {
+        let Some((Scope::Workload(workload), _)) = &self.pending else { return self.subscription.now_millis() };
+        let hub = self.view.hubs().find(|hub| hub.name() == workload.cluster);
+        hub.map_or_else(clock::now_millis, Handle::now_millis)
+    }
+
     /// Follows the same scope again after the permissions changed, as far as the viewer may see it now. `before` is the
     /// view with the permissions before.
     pub(super) async fn resubscribe(&mut self, before: &ClientView) -> Result<(), SessionEnd> {
         let view = &self.view;
         let workload = match &mut self.subscription {
             Subscription::List(listed) => {
-                listed.follow_anew(view).await;
-                return Ok(());
+                listed.choice.leave(); // something else may be visible now
+                let scope = listed.scope();
+                return self.begin_following(scope, None).await;
             }
             Subscription::Deployment(followed) => {
                 let workload = &followed.workload;
@@ -102,9 +110,12 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
         window: Window,
     ) -> Result<Subscription, SessionEnd> {
         let mut listed = match before {
-            // The same list, other lines: what the viewer knows of it stays known.
+            // The same list, perhaps other lines: what the viewer knows of it stays known.
             Subscription::List(mut listed) if listed.query == query => {
                 listed.window = window;
+                if listed.choice.is_turned_away() {
+                    listed.choice = self.view.follow(&query).await;
+                }
                 listed
             }
             before => {
@@ -174,5 +185,107 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
         let _place = self.view.queue_bytes(first.frame.len()).ok_or(SessionEnd::Broken)?; // as an answer
         send(self.out, Message::Binary(first.frame)).await?;
         send_frame(self.out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use axum::http::HeaderMap;
+    use futures::FutureExt;
+    use timeline::{Retention, Uid};
+    use tokio::sync::watch as signal;
+
+    use super::*;
+    use crate::access::Viewer;
+    use crate::access::permissions::Permissions;
+    use crate::kube::InitialState;
+    use crate::telemetry::viewers::Viewers;
+    use crate::web::limits::QUESTIONS_AT_ONCE;
+    use crate::web::session::StreamRequest;
+    use crate::web::state::{Rollcast, Site};
+
+    fn list(text: &str) -> Scope {
+        let query = Query { text: text.to_owned(), ..Query::default() };
+        Scope::List { query, window: Window { from: 0, to: 10 } }
+    }
+
+    fn nameless() -> StreamRequest {
+        StreamRequest { headers: HeaderMap::new(), peer: None, from: None }
+    }
+
+    /// The view of a client that waits for its next turn.
+    async fn throttled(hub: Handle) -> ClientView {
+        let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), Site::default());
+        let view = ClientView::new(&rollcast, Viewer::anonymous()).await.unwrap();
+        let view = view.from_address(Some([10, 0, 0, 1].into()));
+        for _ in 0..QUESTIONS_AT_ONCE {
+            view.throttle().await;
+        }
+        view
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_is_followed_again_waits_for_its_turn_in_the_loop() {
+        let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
+        let view = throttled(hub).await;
+        let told = signal::Sender::new(Arc::new(Permissions::All));
+        let (mut sent, request) = (Vec::<Message>::new(), nameless());
+        let mut session = Session::start(&mut sent, view.clone(), &request).await.ok().unwrap();
+        session.permissions = told.subscribe();
+        assert!(session.follow(list("web"), None).await.is_ok());
+        told.send_replace(Arc::new(Permissions::none()));
+        let applied = session.apply_permissions().now_or_never();
+        assert!(applied.is_some_and(|applied| applied.is_ok()), "heartbeats go on");
+        assert_eq!(session.pending, Some((list("web"), None)));
+        assert_eq!((&mut session.review).await, None);
+        assert!(session.apply_review(None).await.is_ok());
+        assert_eq!(session.pending, None);
+        assert_eq!(sent.len(), 2, "the list, and what is hidden of it");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_others_follow_waits_for_nothing_after_a_named_namespace() {
+        let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
+        let view = throttled(hub).await;
+        let told = Arc::new(Permissions::none().and("prod", "web"));
+        let query = Query::default();
+        let _followed = view.clone().with_permissions(told.clone()).follow(&query).await;
+        let (mut sent, request) = (Vec::<Message>::new(), nameless());
+        let mut session = Session::start(&mut sent, view.clone(), &request).await.ok().unwrap();
+        session.view = view.with_permissions(told.clone()).and_namespace("prod", "shop");
+        session.permissions = signal::Sender::new(told).subscribe();
+        for (text, result) in [("", Some(None)), ("web", None)] {
+            assert_eq!(session.start_wait(&list(text)).now_or_never(), result, "{text:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn heartbeats_have_the_time_of_the_cluster_whose_deployment_is_waited_for() {
+        let observed = Some((1_000, 5_000));
+        let hub = Handle::start_frozen("replay", "", InitialState { observed, ..InitialState::default() });
+        let view = throttled(hub).await;
+        let (mut sent, request) = (Vec::<Message>::new(), nameless());
+        let mut session = Session::start(&mut sent, view, &request).await.ok().unwrap();
+        let web = Scope::Workload(Workload::deployment("replay", "shop", "web"));
+        assert!(session.begin_following(web.clone(), None).await.is_ok());
+        assert_eq!(session.pending, Some((web, None)));
+        assert_eq!(session.now_millis(), 5_000);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kept_rollout_takes_no_turn_before_it_is_opened() {
+        let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
+        let view = throttled(hub).await;
+        let (mut sent, request) = (Vec::<Message>::new(), nameless());
+        let session = Session::start(&mut sent, view, &request).await.ok().unwrap();
+        let web = Workload::deployment("prod", "shop", "web");
+        let first = Workload { rollout: Some(1), ..web.clone() };
+        let kept = first.clone().with_uid(Some(Uid::from_bits(1)));
+        for (workload, result) in [(web, None), (first, None), (kept, Some(Some(true)))] {
+            let scope = Scope::Workload(workload);
+            assert_eq!(session.start_wait(&scope).now_or_never(), result, "{scope:?}");
+        }
     }
 }

@@ -2,19 +2,15 @@
 //! hammered meanwhile.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use server::cli::Clusters;
 use server::cli::clusters;
 use server::cli::config::{self, Config};
 use server::kube::Pace;
-use server::kube::credentials::Credentials;
-use server::kube::kubeconfig::Contexts;
 use timeline::{Retention, fact::Kind};
 
 use crate::common::until::until;
-use crate::live::program::{Running, last};
 use crate::live::support::{
     Fault, Verb, Watched, is_stale, pod, quick, shop_of, until_connection, until_live, until_stale,
 };
@@ -106,47 +102,6 @@ async fn a_token_that_is_written_anew_is_taken_up() {
     api.put(pod(11, 2, "web-b"));
     watched.until_pods(&["web-a", "web-b"]).await;
     until_live(&watched.hub).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_command_in_the_terminal_ends_at_the_second_refusal_of_a_token_that_stays() {
-    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
-    api.take_only("two");
-    folder.write(api.address, &token("one"));
-    let (config, begun) = (folder.kubeconfig().display().to_string(), Instant::now());
-    let ended = Running::wait(&["--kubeconfig".to_owned(), config.clone()]).ended.await.unwrap();
-    assert_eq!(ended.code, Some(2), "{ended:?}");
-    let says = "cannot watch shop/web in fake: the credentials were refused; they may have expired";
-    assert!(last(&ended.error).contains(says), "{ended:?}");
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    let begun = Instant::now();
-    let mut record = Command::new(env!("CARGO_BIN_EXE_rollcast"));
-    record.args(["record", "--kubeconfig", &config]);
-    let recorded = tokio::task::spawn_blocking(move || record.output().unwrap()).await.unwrap();
-    assert!(!recorded.status.success(), "{recorded:?}");
-    let error = String::from_utf8_lossy(&recorded.stderr);
-    assert!(error.contains(" in fake: the credentials were refused; they may have expired"), "{error}");
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-}
-
-#[tokio::test]
-async fn credentials_are_refused_for_good_where_a_renewal_finds_no_others() {
-    let api = shop_of(1, &["web-a"]).await;
-    api.take_only("another");
-    let (of_token, of_command) = (Folder::new(), Folder::new());
-    of_token.write(api.address, &token("one"));
-    let script = answer(r#"{"token":"run-%s"}"#) + r#" "$runs""#;
-    of_command.write(api.address, &of_command.user_of(&script));
-    let access = async |folder: &Folder| {
-        let contexts = Contexts::read(Some(&folder.kubeconfig())).unwrap();
-        Credentials::new(contexts, Some("fake".into()), "fake".into()).target(&quick()).await.unwrap().access
-    };
-    let (same, renewed) = (access(&of_token).await, access(&of_command).await);
-    assert!(!same.is_refused(), "nothing was asked yet");
-    let _watched = [Watched::with(same.clone(), &[]), Watched::with(renewed.clone(), &[])];
-    until("refused", async || same.is_refused()).await;
-    until("runs", async || of_command.runs() >= 3).await;
-    assert!(!renewed.is_refused(), "the next token may be good");
 }
 
 #[tokio::test]
@@ -312,19 +267,22 @@ async fn a_command_that_hangs_is_ended_and_tried_again() {
 }
 
 #[tokio::test]
-async fn only_the_first_attempt_asks_people() {
-    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
-    api.take_only("good");
-    let script = "printf '%s\\n' \"$KUBERNETES_EXEC_INFO\" >> asked\n[ \"$runs\" = 3 ] || exit 3\n".to_owned()
-        + &answer(&token("good"));
-    folder.write(api.address, &folder.user_of(&script).replace("Never", "IfAvailable"));
-    let mut cluster = folder.cluster_whose_command_has(Duration::from_secs(5));
-    cluster.credentials = cluster.credentials.asking_people(true);
-    let hub = cluster.watch(&Kind::ALL, Retention::default(), None).0;
-    until_live(&hub).await;
-    let asked = std::fs::read_to_string(folder.0.path().join("asked")).unwrap();
-    let asked: Vec<bool> = asked.lines().map(|line| line.contains(r#""interactive":true"#)).collect();
-    assert_eq!(asked, [true, false, false]);
+async fn only_the_first_attempt_asks_people_where_several_clusters_are_watched() {
+    for (asks_once, expected) in [(true, [true, false, false]), (false, [true, true, true])] {
+        let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
+        api.take_only("good");
+        let script = "printf '%s\\n' \"$KUBERNETES_EXEC_INFO\" >> asked\n[ \"$runs\" = 3 ] || exit 3\n".to_owned()
+            + &answer(&token("good"));
+        folder.write(api.address, &folder.user_of(&script).replace("Never", "IfAvailable"));
+        let mut cluster = folder.cluster_whose_command_has(Duration::from_secs(5));
+        cluster.credentials = cluster.credentials.asking_people(true);
+        cluster.asks_once = asks_once;
+        let hub = cluster.watch(&Kind::ALL, Retention::default(), None).0;
+        until_live(&hub).await;
+        let asked = std::fs::read_to_string(folder.0.path().join("asked")).unwrap();
+        let asked: Vec<bool> = asked.lines().map(|line| line.contains(r#""interactive":true"#)).collect();
+        assert_eq!(asked, expected);
+    }
 }
 
 #[tokio::test]

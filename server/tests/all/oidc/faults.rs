@@ -188,12 +188,21 @@ async fn why_somebody_is_not_signed_in_is_logged() {
     browser.get(&back).await.check_namespace(StatusCode::FORBIDDEN, REFUSED);
     let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     assert!(logged.contains("rejected a sign-in: no code: invalid_scope no groups here\n"), "{logged}");
-    own.with(|doings| doings.more = [("updated_at".to_owned(), json!([1]))].into());
-    let back = own.back(&mut browser, "/").await;
-    browser.get(&back).await.check_namespace(StatusCode::FORBIDDEN, REFUSED);
-    let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    let line = logged.lines().find(|line| line.contains("rejected a sign-in: the response is malformed: "));
-    assert!(line.is_some_and(|line| line.contains("updated_at") && !line.contains("ann@example.com")), "{logged}");
+    for (claim, value, said) in [
+        ("updated_at", json!([1]), "updated_at: data did not match"),
+        ("updated_at", json!("ann@example.com"), "Error(\"invalid value"),
+        ("phone_number", json!(4_915_112_345_678_u64), "phone_number: invalid value"),
+    ] {
+        own.with(|doings| doings.more = [(claim.to_owned(), value)].into());
+        let back = own.back(&mut browser, "/").await;
+        browser.get(&back).await.check_namespace(StatusCode::FORBIDDEN, REFUSED);
+        let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let malformed = logged.lines().filter(|line| line.contains("rejected a sign-in: the response is malformed: "));
+        let malformed: Vec<&str> = malformed.collect();
+        assert!(malformed.iter().any(|line| line.contains(said)), "{malformed:?}");
+        let has_value = |line: &&str| line.contains("ann@example.com") || line.contains("4915112345678");
+        assert!(!malformed.iter().any(has_value), "{malformed:?}");
+    }
 }
 
 #[tokio::test]

@@ -159,6 +159,9 @@ async fn a_time_that_is_none_is_told_as_its_field_has_it_and_the_rest_of_the_sea
     ] {
         assert!(page.text.contains(part), "{part}: {}", page.text);
     }
+    let page = fetch(&kept().rollcast, "/history?since=yesterday").await;
+    let all = page.text.contains("<a href=\"/history\">All rollouts in the history</a>");
+    assert!(all && !page.text.contains("This search without"), "without a rest: {}", page.text);
 }
 
 #[tokio::test]

@@ -174,6 +174,19 @@ async fn a_browser_that_drops_the_cookie_is_told_so() {
     // The cookie is there, but no cluster reviews its token.
     let silent = reviewer::reviewer(Pace::default(), |_| std::future::ready((500, Vec::new())));
     assert_eq!(page(&site(silent).await, check, &cookie).await.0, wanted);
+    // The browser kept the cookie, but its session has ended, or another server made it.
+    ask(&rollcast, "POST", "/sign-out", "", &cookie).await;
+    for kept in [cookie.as_str(), "__Host-rollcast=another"] {
+        let (to, text) = page(&rollcast, check, kept).await;
+        assert!(to.is_none() && !text.contains(dropped), "{kept}: {to:?} {text}");
+    }
+    let request = Request::get(check).header(header::HOST, "localhost:7440");
+    let mut request = request.header(header::AUTHORIZATION, "Bearer bad").body(Body::empty()).unwrap();
+    request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 9], 4_000))));
+    let answer = router(site(quick_reviewer().0).await).oneshot(request).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
+    let text = answer.into_body().collect().await.unwrap().to_bytes();
+    assert!(!String::from_utf8_lossy(&text).contains(dropped));
 }
 
 #[tokio::test]
