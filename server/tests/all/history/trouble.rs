@@ -113,6 +113,7 @@ fn an_outage_right_after_completion_is_told_with_the_rollout() {
     let during = last_row(&timeline, 30_001);
     let cause = "No pod of revision 1 is available: 0 of 1. 1 pod is running but not ready any more for 10 s.";
     assert_eq!((during.outcome, during.cause.as_str(), during.losses), (Outcome::Complete, cause, None));
+    assert!(!episodes::names_fault(cause));
     // The headline of an edited template says less than what is known by then.
     let mut edited = Timeline::from_model(timeline.model().clone(), 0);
     let Fact::Deployment(mut edit, _) = web(1, [1, 1, 0]) else { unreachable!() };
