@@ -169,8 +169,17 @@ fn old_pods_that_do_not_go_are_trouble_of_the_next_rollout() {
     assert_eq!((view.verdict.sentence.as_str(), view.verdict.tone), (headline, Tone::Bad));
     assert_eq!(last_row(&timeline, now.millis).cause, "");
     let blocked = "Revision 2 was blocked: old pods did not go.";
-    for (gone_millis, trouble) in [(110_000, ""), (110_001, blocked)] {
+    for (gone_millis, gap_since_millis, trouble) in
+        [(110_000, None, ""), (110_001, None, blocked), (110_001, Some(60_000), "")]
+    {
         let (mut timeline, mut going) = taken_down();
+        let listed = gap_since_millis.map(|since_millis| Fact::Listed {
+            kind: Kind::Deployment,
+            namespace: None,
+            present: vec![Uid::from_bits(1)],
+            gap_since_millis: Some(since_millis),
+        });
+        apply(&mut timeline, listed.map(|listed| (gone_millis, listed)));
         // The last delete moves the end of a grace period that is over.
         (going.phase, going.deletion_at_millis) = (Phase::Succeeded, Some(gone_millis));
         let facts = [
