@@ -169,9 +169,12 @@ fn old_pods_that_do_not_go_are_trouble_of_the_next_rollout() {
     assert_eq!((view.verdict.sentence.as_str(), view.verdict.tone), (headline, Tone::Bad));
     assert_eq!(last_row(&timeline, now.millis).cause, "");
     let blocked = "Revision 2 was blocked: old pods did not go.";
-    for (gone_millis, gap_since_millis, trouble) in
-        [(110_000, None, ""), (110_001, None, blocked), (110_001, Some(60_000), "")]
-    {
+    for (phase, gone_millis, gap_since_millis, trouble) in [
+        (Phase::Succeeded, 110_000, None, ""),
+        (Phase::Succeeded, 110_001, None, blocked),
+        (Phase::Running, 110_001, None, blocked), // its node is gone: somebody deletes it by force
+        (Phase::Succeeded, 110_001, Some(60_000), ""),
+    ] {
         let (mut timeline, mut going) = taken_down();
         let listed = gap_since_millis.map(|since_millis| Fact::Listed {
             kind: Kind::Deployment,
@@ -181,7 +184,7 @@ fn old_pods_that_do_not_go_are_trouble_of_the_next_rollout() {
         });
         apply(&mut timeline, listed.map(|listed| (gone_millis, listed)));
         // The last delete moves the end of a grace period that is over.
-        (going.phase, going.deletion_at_millis) = (Phase::Succeeded, Some(gone_millis));
+        (going.phase, going.deletion_at_millis) = (phase, Some(gone_millis));
         let facts = [
             (gone_millis, Fact::Pod(going.clone(), Seen::Modified)),
             (gone_millis, Fact::Pod(going, Seen::Deleted)),
