@@ -175,8 +175,10 @@ impl Assessment<'_> {
             CauseKind::Refused { what: Refused::Pods | Refused::ReplicaSet, older: None }
                 if !is_replaced || kind.is_refusal(Refused::ReplicaSet) =>
             {
-                // The condition is kept until the controller tries again: it may have been lifted before watching began.
-                let was_watched = self.now.millis - self.deployment.first_seen_millis > FINAL_MILLIS;
+                // The condition is kept until the controller tries again: it may have been lifted before watching began, or in a gap.
+                let first_seen = self.deployment.first_seen_millis;
+                let watched_since = self.deployment.gaps.last().map_or(first_seen, |gap| gap.to_millis.max(first_seen));
+                let was_watched = self.now.millis - watched_since > FINAL_MILLIS;
                 is_decided(&evidence.message) && !is_quota(&evidence.message) && lasts(FINAL_MILLIS) && was_watched
             }
             _ if is_replaced => false,
