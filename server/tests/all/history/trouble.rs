@@ -159,6 +159,27 @@ fn next_set() -> Fact {
     Fact::ReplicaSet(next, seen)
 }
 
+/// Revision, outcome, cause and trouble of both rollouts: the old pod went at that time, and the next rollout began.
+fn rows_after(mut timeline: Timeline, going: Box<PodFact>, gone_millis: Millis) -> Vec<(u64, Outcome, String, String)> {
+    let facts = [
+        (gone_millis, Fact::Pod(going.clone(), Seen::Modified)),
+        (gone_millis, Fact::Pod(going, Seen::Deleted)),
+        (gone_millis, next_set()),
+        (gone_millis, recreate(2, [1, 1, 0])),
+        (gone_millis, pod(2, false, Seen::Added)),
+        (gone_millis + 3_000, pod(2, true, Seen::Modified)),
+        (gone_millis + 3_000, recreate(2, [1, 1, 1])),
+    ];
+    apply(&mut timeline, facts);
+    let rows = index::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 200_000, skew_millis: 0 }, 9);
+    rows.iter().map(|row| (row.revision, row.outcome, row.cause.clone(), row.trouble().to_owned())).collect()
+}
+
+/// Both rollouts are complete, and the second one had this trouble.
+fn complete_with(trouble: &str) -> [(u64, Outcome, String, String); 2] {
+    [(1, ""), (2, trouble)].map(|(revision, trouble)| (revision, Outcome::Complete, String::new(), trouble.to_owned()))
+}
+
 /// That the old pods do not go is trouble of the rollout that waits for them.
 #[test]
 fn old_pods_that_do_not_go_are_trouble_of_the_next_rollout() {
@@ -185,20 +206,14 @@ fn old_pods_that_do_not_go_are_trouble_of_the_next_rollout() {
         apply(&mut timeline, listed.map(|listed| (gone_millis, listed)));
         // The last delete moves the end of a grace period that is over.
         (going.phase, going.deletion_at_millis) = (phase, Some(gone_millis));
-        let facts = [
-            (gone_millis, Fact::Pod(going.clone(), Seen::Modified)),
-            (gone_millis, Fact::Pod(going, Seen::Deleted)),
-            (gone_millis, next_set()),
-            (gone_millis, recreate(2, [1, 1, 0])),
-            (gone_millis, pod(2, false, Seen::Added)),
-            (gone_millis + 3_000, pod(2, true, Seen::Modified)),
-            (gone_millis + 3_000, recreate(2, [1, 1, 1])),
-        ];
-        apply(&mut timeline, facts);
-        let rows = index::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 200_000, skew_millis: 0 }, 9);
-        let rows = rows.iter().map(|row| (row.revision, row.outcome, row.cause.as_str(), row.trouble()));
-        let (first, second) = ((1, Outcome::Complete, "", ""), (2, Outcome::Complete, "", trouble));
-        assert_eq!(rows.collect::<Vec<_>>(), [first, second]);
+        assert_eq!(rows_after(timeline, going, gone_millis), complete_with(trouble));
+    }
+    // The controller does not wait for a pod that is no ReplicaSet's any more.
+    for (released_millis, trouble) in [(110_000, ""), (110_001, blocked)] {
+        let (mut timeline, mut going) = taken_down();
+        going.meta.controller = None;
+        timeline.apply(released_millis, Fact::Pod(going.clone(), Seen::Modified));
+        assert_eq!(rows_after(timeline, going, 150_000), complete_with(trouble));
     }
 }
 
