@@ -225,3 +225,19 @@ fn a_taint_that_is_removed_in_time_ends_no_pod() {
     let said = ["Cancelling deletion of Pod default/a-minute", "Marking for deletion Pod default/never"];
     assert_eq!(said_of_taints(&world), said);
 }
+
+#[test]
+fn a_node_that_is_made_again_with_a_taint_ends_its_pods() {
+    let mut world = tolerating();
+    world.delete(Resource::Node, &Key::new("", "node-1"), &DeleteOptions::default()).unwrap();
+    world.advance_to(START + 11_000);
+    let node = json!({
+        "metadata": { "name": "node-1" },
+        "spec": { "taints": [{ "key": "a", "effect": "NoExecute" }] },
+    });
+    world.create(Object::read(Resource::Node, node).unwrap()).unwrap();
+    world.advance_to(START + 12_000);
+    assert_eq!(evicted(&world), ["never"]);
+    world.advance_to(START + 72_000);
+    assert_eq!(evicted(&world), ["a-minute", "never"]);
+}
