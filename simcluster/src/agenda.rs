@@ -24,8 +24,10 @@ pub enum Task {
     CollectPods,
     /// A pod of a node that is gone is written off.
     WriteOff(Key),
-    /// A pod that does not tolerate a taint of its node any longer is deleted.
+    /// A pod that tolerated a taint of its node for some time is deleted.
     TaintEviction(Key),
+    /// A pod that does not tolerate a taint of its node is deleted, which nothing takes back.
+    ImmediateTaintEviction(Key),
     /// A node's kubelet reports for the first time.
     NodeReports(Key),
     /// The autoscaler looks at pods that no node fits, and at its nodes.

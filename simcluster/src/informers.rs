@@ -25,7 +25,10 @@ impl World {
             Object::Node(object) => {
                 let key = Key::of(&object.metadata);
                 match change.verb {
-                    Verb::Added => self.schedule_between(20, 60, Task::NodeReports(key)),
+                    Verb::Added => {
+                        self.schedule_between(20, 60, Task::NodeReports(key));
+                        self.wake_for_taints(object, None);
+                    }
                     Verb::Modified => self.wake_for_taints(object, before.and_then(Node::of)),
                     Verb::Deleted => self.forget_node(&key.name),
                 }

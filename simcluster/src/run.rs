@@ -66,7 +66,9 @@ impl World {
             Task::Collect(resource, key) => controller::gc::collect(self, resource, &key),
             Task::CollectPods => controller::node::collect_pods(self),
             Task::WriteOff(key) => controller::node::write_off(self, &key),
-            Task::TaintEviction(key) => controller::node::evict_by_taint(self, &key),
+            Task::TaintEviction(key) | Task::ImmediateTaintEviction(key) => {
+                controller::node::evict_by_taint(self, &key);
+            }
             Task::NodeReports(key) => controller::node::report(self, &key),
             Task::Autoscaler => controller::autoscaler::round(self),
             Task::Boot(name) => controller::autoscaler::boot(self, &name),

@@ -62,14 +62,15 @@ pub fn write_off(world: &mut World, key: &Key) {
 /// `tainteviction/taint_eviction.go`).
 pub fn plan_taint_eviction(world: &mut World, pod: &Pod) {
     let stay_millis = stay_millis(world, pod);
-    let task = Task::TaintEviction(Key::of(&pod.metadata));
+    let key = Key::of(&pod.metadata);
+    let task = Task::TaintEviction(key.clone());
     if stay_millis.is_some_and(|millis| millis > 0) && world.agenda.due_millis(&task).is_some() {
         return; // the time that began first counts
     }
     cancel_taint_eviction(world, pod);
     match stay_millis {
         None => {}
-        Some(0) => world.schedule_between(5, 40, task),
+        Some(0) => world.schedule_between(5, 40, Task::ImmediateTaintEviction(key)),
         Some(millis) => world.agenda.add(world.now_millis + millis, task),
     }
 }

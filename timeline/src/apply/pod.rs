@@ -250,14 +250,15 @@ impl Timeline {
         let told_millis = news.0.saturating_sub(self.skew.millis());
         let known = pod.now.disruption.as_deref().map(|(reason, _)| reason);
         let is_ungated = pod.now.reason == GATED && begun.reason != GATED;
-        // The last delete, which removes a pod that has ended, has the time when it happens: a grace period that is over ended before.
-        let grace_ends = pod.now.deletion_at_millis.filter(|_| fact.phase.is_terminal());
+        // A later delete has the time when it happens, as the last one of a pod that has ended, or a forced one: a grace period that is
+        // over ended before.
+        let grace_ends = pod.now.deletion_at_millis.filter(|ends| *ends <= told_millis);
         let now = PodNow {
             node: fact.node.clone(),
             restarts: phase::restarts(&fact.containers),
             most_restarts: pod.now.most_restarts.max(phase::sum_restarts(&fact.containers)),
             pull_error: pull_error(&fact.containers, &pod.now.pull_error),
-            deletion_at_millis: fact.deletion_at_millis.map(|at| grace_ends.map_or(at, |ends| at.min(ends))),
+            deletion_at_millis: fact.deletion_at_millis.map(|at| grace_ends.unwrap_or(at)),
             terminal_millis: pod.now.terminal_millis.or(begun.terminal_millis),
             listed_millis: begun.listed_millis.or(pod.now.listed_millis),
             ready_since_millis: begun.ready_since_millis.or(pod.now.ready_since_millis),

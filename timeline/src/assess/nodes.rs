@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::assessment::{Assessment, SilentNodes};
+use super::assessment::{Assessment, Now, SilentNodes};
 use super::cause::CauseKind;
 use super::pod_causes::{is_unready, unready_condition};
 use crate::Millis;
@@ -43,11 +43,13 @@ impl<'m> Assessment<'m> {
         reports.into_iter().filter_map(silence).collect()
     }
 
-    /// Returns whether a pod of the current revision was last seen in a crash loop on a node: the loop does not end because the node is not
-    /// ready.
+    /// Returns whether a pod of the current revision was in a crash loop on a node when that was reported not to be ready: the loop does not
+    /// end because of that, nor because a container that ran then may have run on.
     pub(super) fn has_crash_loop_on(&self, node: &str) -> bool {
+        let Some((since, _)) = self.silent_nodes.get(node) else { return false };
+        let then = Now { millis: self.now.millis.min(*since), ..self.now };
         let is_there = |pod: &&Pod| pod.now.node.as_deref() == Some(node) && is_unready(pod);
-        let is_looping = |set| self.noteworthy_pods(set).filter(is_there).any(|pod| self.is_in_crash_loop(pod));
+        let is_looping = |set| self.noteworthy_pods(set).filter(is_there).any(|pod| self.was_in_crash_loop(pod, then));
         self.current.is_some_and(is_looping)
     }
 

@@ -222,7 +222,13 @@ impl<'m> Assessment<'m> {
 
     /// Returns whether a container of the pod ends again and again, and not for changes of its spec or new sandboxes.
     pub(super) fn is_in_crash_loop(&self, pod: &Pod) -> bool {
-        matches!(self.crash_of(pod), Some((CauseKind::Crash(crash), _)) if crash.is_loop)
+        self.was_in_crash_loop(pod, self.now)
+    }
+
+    /// Like [`Self::is_in_crash_loop`], at a time since which nothing was seen of the pod.
+    pub(super) fn was_in_crash_loop(&self, pod: &Pod, then: Now) -> bool {
+        let cause = crash::crash(pod, then).map(|crash| self.crash(pod, crash).0);
+        matches!(cause, Some(CauseKind::Crash(crash)) if crash.is_loop)
     }
 
     /// Finds the error that keeps containers from starting again, by an Event since they ended.

@@ -320,12 +320,13 @@ pub fn was_take_down_stuck(
     skew_millis: Millis,
 ) -> bool {
     let is_stuck = |pod: &Pod| {
-        let Some(ends) = pod.now.deletion_at_millis else { return false };
+        let Some(grace_ends) = pod.now.deletion_at_millis else { return false };
         let mut spans = pod.spans().filter(|(state, ..)| *state == PodState::Terminating);
         spans.any(|(_, since, to)| {
-            // The controller does not wait for one that has ended.
-            let gone = to.into_iter().chain(pod.now.terminal_millis).fold(until, Millis::min);
-            gone > from && gone - since.max(ends.saturating_add(skew_millis)) > IDLE_MILLIS
+            // The controller waits neither for one that has ended, nor for one that is no ReplicaSet's.
+            let ends = to.into_iter().chain(pod.now.terminal_millis).chain(pod.released_millis());
+            let gone = ends.fold(until, Millis::min);
+            gone > from && gone - since.max(grace_ends.saturating_add(skew_millis)) > IDLE_MILLIS
         })
     };
     model.linked_pods(deployment.uid).any(is_stuck)

@@ -62,7 +62,9 @@ pub fn unexplained_limit(spec: &DeploymentSpec) -> Millis {
 /// for at some time of the past, nothing else tells.
 pub fn allowed_start_millis(deployment: &Deployment, pod: &Pod) -> Millis {
     let has_init = pod.now.containers.iter().any(|container| container.role != Role::App);
-    let is_pulled = messages::last_event(deployment, &pod.name, "Pulling").is_some();
+    // The end of a pull replaces its begin.
+    let is_of_pull = |event: &Event| matches!(event.reason.as_str(), "Pulling" | "Pulled");
+    let is_pulled = messages::events(deployment, "Pod", &pod.name).any(is_of_pull);
     let until_init_is_done = if has_init { unexplained_limit(&deployment.now.spec) } else { IDLE_MILLIS };
     if is_pulled { until_init_is_done.max(PULL_MILLIS) } else { until_init_is_done }
 }
@@ -173,8 +175,10 @@ impl Assessment<'_> {
             CauseKind::Refused { what: Refused::Pods | Refused::ReplicaSet, older: None }
                 if !is_replaced || kind.is_refusal(Refused::ReplicaSet) =>
             {
-                // The condition is kept until the controller tries again: it may have been lifted before watching began.
-                let was_watched = self.now.millis - self.deployment.first_seen_millis > FINAL_MILLIS;
+                // The condition is kept until the controller tries again: it may have been lifted before watching began, or in a gap.
+                let first_seen = self.deployment.first_seen_millis;
+                let watched_since = self.deployment.gaps.last().map_or(first_seen, |gap| gap.to_millis.max(first_seen));
+                let was_watched = self.now.millis - watched_since > FINAL_MILLIS;
                 is_decided(&evidence.message) && !is_quota(&evidence.message) && lasts(FINAL_MILLIS) && was_watched
             }
             _ if is_replaced => false,

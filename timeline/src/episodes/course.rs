@@ -55,8 +55,8 @@ pub fn available_counts(
     steps_after((0, [0; LAYERS]), moves).into_iter().map(count).collect()
 }
 
-/// Says why a rollout was superseded, where its pods started or ran for longer than they may and none was ever ready: while it went on,
-/// that was no fault yet.
+/// Says why a rollout was superseded, where its pods ran or were still starting for longer than they may and none was ever ready: while it
+/// went on, that was no fault yet.
 pub fn never_ready(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<String> {
     let until = rollout.superseded_millis.filter(|_| rollout.completed_millis.is_none())?;
     let set = rollout::set_of_rollout(model, deployment, rollout)?;
@@ -69,13 +69,19 @@ pub fn never_ready(model: &Model, deployment: &Deployment, rollout: &Rollout) ->
         let mut spans = pod.spans().filter(|(state, ..)| *state == awaited);
         spans.any(|(_, from, to)| to.map_or(until, |to| to.min(until)) - from > allowed.max(slowest))
     };
+    // One that started late did start. Streams overtake each other: it may be taken down before the next rollout is seen.
+    let is_starting = |pod: &&Pod| {
+        pod.state_at(until - rollout::OVERTAKING_MILLIS) == Some(PodState::Starting)
+            && pod.state_at(until).is_some_and(|state| state == PodState::Starting || state.is_ending())
+    };
     let made = || pods(model, deployment, rollout);
+    let mut starting = made().filter(is_starting);
     if model.pods_of(set.uid).chain(made()).any(Pod::was_ready) {
         return None;
     }
     let step = if made().any(|pod| is_late(pod, PodState::Unready, allowed_until_ready)) {
         "become ready"
-    } else if made().any(|pod| is_late(pod, PodState::Starting, allowed_start_millis(deployment, pod))) {
+    } else if starting.any(|pod| is_late(pod, PodState::Starting, allowed_start_millis(deployment, pod))) {
         "start"
     } else {
         return None;

@@ -19,7 +19,8 @@ pub const UNKNOWN_CAUSE: &str = "No progress, and nothing says why.";
 
 /// Returns whether a cause names a fault: not that a rollout was stuck without a reason, or that no pod was available meanwhile.
 pub fn names_fault(cause: &str) -> bool {
-    !cause.is_empty() && cause != UNKNOWN_CAUSE && !cause.contains(": no pod is available.")
+    let is_outage = cause.contains(": no pod is available.") || cause.starts_with("No pod of ");
+    !cause.is_empty() && cause != UNKNOWN_CAUSE && !is_outage
 }
 
 /// A rollout, or an episode without a rollout, as the index of history has it.

@@ -113,8 +113,9 @@ pub fn take_down_millis(model: &Model, deployment: &Deployment, rollout: &Rollou
     let mut scales = set.scales.iter().rev().filter(|scale| scale.deployment == deployment.uid);
     let last = scales.find(|scale| scale.at_millis <= started)?;
     let is_take_down = last.to == 0 && last.cause == ScaleCause::Rollout;
-    // A rollback that was superseded before it had pods was not taken down: its ReplicaSet was, in an earlier rollout.
-    let is_of_before = before.started_millis.is_none_or(|began| last.at_millis >= began);
+    // A rollback that was superseded before it had pods was not taken down: its ReplicaSet was, in an earlier rollout. Streams overtake
+    // each other: a rollout may be seen to begin after its take-down.
+    let is_of_before = before.started_millis.is_none_or(|began| last.at_millis + OVERTAKING_MILLIS >= began);
     Some(last.at_millis).filter(|at| is_take_down && is_of_before && started - at >= OVERTAKING_MILLIS)
 }
 

@@ -292,7 +292,8 @@ mod tests {
         let fault = "Revision 2 is blocked: no node fits its pods.";
         let outage = "Revision 2 is replacing revision 1: no pod is available.";
         let later = format!("{outage} 1 new pod is running but not ready for 12 s.");
-        for told in [outage, later.as_str()] {
+        let at_rest = "No pod of revision 2 is available: 0 of 2.";
+        for told in [outage, later.as_str(), at_rest] {
             assert_eq!(kept(told, fault), fault);
             for known in ["", UNKNOWN_CAUSE, outage] {
                 assert_eq!(kept(told, known), told, "{known}");

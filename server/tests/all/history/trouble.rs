@@ -113,6 +113,7 @@ fn an_outage_right_after_completion_is_told_with_the_rollout() {
     let during = last_row(&timeline, 30_001);
     let cause = "No pod of revision 1 is available: 0 of 1. 1 pod is running but not ready any more for 10 s.";
     assert_eq!((during.outcome, during.cause.as_str(), during.losses), (Outcome::Complete, cause, None));
+    assert!(!episodes::names_fault(cause));
     // The headline of an edited template says less than what is known by then.
     let mut edited = Timeline::from_model(timeline.model().clone(), 0);
     let Fact::Deployment(mut edit, _) = web(1, [1, 1, 0]) else { unreachable!() };
@@ -158,6 +159,27 @@ fn next_set() -> Fact {
     Fact::ReplicaSet(next, seen)
 }
 
+/// Revision, outcome, cause and trouble of both rollouts: the old pod went at that time, and the next rollout began.
+fn rows_after(mut timeline: Timeline, going: Box<PodFact>, gone_millis: Millis) -> Vec<(u64, Outcome, String, String)> {
+    let facts = [
+        (gone_millis, Fact::Pod(going.clone(), Seen::Modified)),
+        (gone_millis, Fact::Pod(going, Seen::Deleted)),
+        (gone_millis, next_set()),
+        (gone_millis, recreate(2, [1, 1, 0])),
+        (gone_millis, pod(2, false, Seen::Added)),
+        (gone_millis + 3_000, pod(2, true, Seen::Modified)),
+        (gone_millis + 3_000, recreate(2, [1, 1, 1])),
+    ];
+    apply(&mut timeline, facts);
+    let rows = index::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 200_000, skew_millis: 0 }, 9);
+    rows.iter().map(|row| (row.revision, row.outcome, row.cause.clone(), row.trouble().to_owned())).collect()
+}
+
+/// Both rollouts are complete, and the second one had this trouble.
+fn complete_with(trouble: &str) -> [(u64, Outcome, String, String); 2] {
+    [(1, ""), (2, trouble)].map(|(revision, trouble)| (revision, Outcome::Complete, String::new(), trouble.to_owned()))
+}
+
 /// That the old pods do not go is trouble of the rollout that waits for them.
 #[test]
 fn old_pods_that_do_not_go_are_trouble_of_the_next_rollout() {
@@ -168,24 +190,30 @@ fn old_pods_that_do_not_go_are_trouble_of_the_next_rollout() {
     assert_eq!((view.verdict.sentence.as_str(), view.verdict.tone), (headline, Tone::Bad));
     assert_eq!(last_row(&timeline, now.millis).cause, "");
     let blocked = "Revision 2 was blocked: old pods did not go.";
-    for (gone_millis, trouble) in [(110_000, ""), (110_001, blocked)] {
+    for (phase, gone_millis, gap_since_millis, trouble) in [
+        (Phase::Succeeded, 110_000, None, ""),
+        (Phase::Succeeded, 110_001, None, blocked),
+        (Phase::Running, 110_001, None, blocked), // its node is gone: somebody deletes it by force
+        (Phase::Succeeded, 110_001, Some(60_000), ""),
+    ] {
         let (mut timeline, mut going) = taken_down();
+        let listed = gap_since_millis.map(|since_millis| Fact::Listed {
+            kind: Kind::Deployment,
+            namespace: None,
+            present: vec![Uid::from_bits(1)],
+            gap_since_millis: Some(since_millis),
+        });
+        apply(&mut timeline, listed.map(|listed| (gone_millis, listed)));
         // The last delete moves the end of a grace period that is over.
-        (going.phase, going.deletion_at_millis) = (Phase::Succeeded, Some(gone_millis));
-        let facts = [
-            (gone_millis, Fact::Pod(going.clone(), Seen::Modified)),
-            (gone_millis, Fact::Pod(going, Seen::Deleted)),
-            (gone_millis, next_set()),
-            (gone_millis, recreate(2, [1, 1, 0])),
-            (gone_millis, pod(2, false, Seen::Added)),
-            (gone_millis + 3_000, pod(2, true, Seen::Modified)),
-            (gone_millis + 3_000, recreate(2, [1, 1, 1])),
-        ];
-        apply(&mut timeline, facts);
-        let rows = index::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 200_000, skew_millis: 0 }, 9);
-        let rows = rows.iter().map(|row| (row.revision, row.outcome, row.cause.as_str(), row.trouble()));
-        let (first, second) = ((1, Outcome::Complete, "", ""), (2, Outcome::Complete, "", trouble));
-        assert_eq!(rows.collect::<Vec<_>>(), [first, second]);
+        (going.phase, going.deletion_at_millis) = (phase, Some(gone_millis));
+        assert_eq!(rows_after(timeline, going, gone_millis), complete_with(trouble));
+    }
+    // The controller does not wait for a pod that is no ReplicaSet's any more.
+    for (released_millis, trouble) in [(110_000, ""), (110_001, blocked)] {
+        let (mut timeline, mut going) = taken_down();
+        going.meta.controller = None;
+        timeline.apply(released_millis, Fact::Pod(going.clone(), Seen::Modified));
+        assert_eq!(rows_after(timeline, going, 150_000), complete_with(trouble));
     }
 }
 

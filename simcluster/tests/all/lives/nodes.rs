@@ -214,14 +214,33 @@ fn a_no_execute_taint_ends_pods_that_do_not_tolerate_it_for_ever() {
 }
 
 #[test]
-fn a_taint_that_is_removed_in_time_ends_no_pod() {
+fn a_taint_that_is_removed_in_time_ends_no_pod_that_tolerated_it() {
+    // Nothing takes back what is done at once, however soon the taint is removed.
+    for removed_millis in [10_000, 40_000] {
+        let mut world = tolerating();
+        let taint = Taint { key: "a".to_owned(), effect: "NoExecute".to_owned(), ..Taint::default() };
+        set_taints(&mut world, &[taint]);
+        world.advance_to(START + removed_millis);
+        set_taints(&mut world, &[]);
+        world.advance_to(START + 200_000);
+        assert_eq!(evicted(&world), ["never"]);
+        let said = ["Cancelling deletion of Pod default/a-minute", "Marking for deletion Pod default/never"];
+        assert_eq!(said_of_taints(&world), said);
+    }
+}
+
+#[test]
+fn a_node_that_is_made_again_with_a_taint_ends_its_pods() {
     let mut world = tolerating();
-    let taint = Taint { key: "a".to_owned(), effect: "NoExecute".to_owned(), ..Taint::default() };
-    set_taints(&mut world, &[taint]);
-    world.advance_to(START + 40_000);
-    set_taints(&mut world, &[]);
-    world.advance_to(START + 200_000);
+    world.delete(Resource::Node, &Key::new("", "node-1"), &DeleteOptions::default()).unwrap();
+    world.advance_to(START + 11_000);
+    let node = json!({
+        "metadata": { "name": "node-1" },
+        "spec": { "taints": [{ "key": "a", "effect": "NoExecute" }] },
+    });
+    world.create(Object::read(Resource::Node, node).unwrap()).unwrap();
+    world.advance_to(START + 12_000);
     assert_eq!(evicted(&world), ["never"]);
-    let said = ["Cancelling deletion of Pod default/a-minute", "Marking for deletion Pod default/never"];
-    assert_eq!(said_of_taints(&world), said);
+    world.advance_to(START + 72_000);
+    assert_eq!(evicted(&world), ["a-minute", "never"]);
 }

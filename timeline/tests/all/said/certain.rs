@@ -149,6 +149,12 @@ fn a_refusal_from_before_watching_began_is_given_ten_seconds() {
     assert_eq!(is_fatal(&late), (true, false));
     late.wait(1);
     assert_eq!(is_fatal(&late), (true, true));
+    let gap_since_millis = late.now;
+    late.wait(60_000).relisted(gap_since_millis);
+    late.wait(10_000);
+    assert_eq!(is_fatal(&late), (true, false), "it may have been lifted in the gap");
+    late.wait(1);
+    assert_eq!(is_fatal(&late), (true, true));
 }
 
 #[test]

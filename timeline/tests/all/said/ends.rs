@@ -47,6 +47,18 @@ fn beside_a_leftover_a_killed_pod_is_killed_and_not_scaled_down() {
 }
 
 #[test]
+fn a_grace_period_may_be_shortened_until_it_is_over() {
+    let mut web = Web::live(3).at(20_000);
+    web.kill_pod(100);
+    let grace_ends = |web: &Web| web.timeline.model().pods.get(&Uid::from_bits(100)).unwrap().now.deletion_at_millis;
+    assert_eq!(grace_ends(&web), Some(50_000));
+    web.wait_until(30_000).pod(100, |pod| pod.deletion_at_millis = Some(35_000));
+    assert_eq!(grace_ends(&web), Some(35_000));
+    web.wait_until(95_000).pod(100, |pod| pod.deletion_at_millis = Some(95_000));
+    assert_eq!(grace_ends(&web), Some(35_000), "it was over");
+}
+
+#[test]
 fn with_a_leftover_zero_is_zero_and_growing_is_growing() {
     let mut web = with_leftover();
     web.scale(2, 0);

@@ -3,7 +3,7 @@
 use crate::made::{SECOND, WEB, Web, condition, next_revision, ready, set, unready};
 use crate::said::evidence::creating;
 use timeline::episodes::course;
-use timeline::fact::{ConditionStatus, Container, Kind, Phase, PodFact, Role};
+use timeline::fact::{ConditionStatus, Container, ContainerState, Kind, Phase, PodFact, Role};
 use timeline::history::MOST_CHANGES;
 use timeline::model::{Model, PodState};
 use timeline::rollout;
@@ -172,6 +172,22 @@ fn a_superseded_rollout_whose_pods_never_started_had_trouble() {
     let pulls: fn(&mut Web) = |web| web.event(200, "Pulling", "Pulling image \"web:v2\"");
     assert_eq!(said(320_000, pulls), None, "a pull may take five minutes");
     assert_eq!(said(320_001, pulls), late());
+    let pulled: fn(&mut Web) = |web| {
+        web.event(200, "Pulling", "Pulling image \"web:v2\"");
+        web.wait_until(140_000).event(200, "Pulled", "Successfully pulled image \"web:v2\" in 2m0s");
+    };
+    assert_eq!(said(320_000, pulled), None, "its end does not take that back");
+    assert_eq!(said(320_001, pulled), late());
+    let started: fn(&mut Web) = |web| {
+        web.wait_until(140_000).pod(200, |pod| {
+            pod.phase = Phase::Running;
+            pod.containers[0].state = Some(ContainerState::Running);
+        });
+    };
+    assert_eq!(said(150_000, started), None, "it started late, and then did not run for too long");
+    let taken_down: fn(&mut Web) = |web| web.wait_until(149_500).kill_pod(200);
+    assert_eq!(said(150_000, taken_down), late(), "streams overtake each other");
+    assert_eq!(said(150_501, taken_down), None, "somebody deleted it");
     let has_init: fn(&mut Web) = |web| {
         web.deployment(|deployment| deployment.spec.progress_deadline_seconds = Some(400));
         web.pod(200, |pod| pod.containers.insert(0, Container::new("migrate".into(), Role::Init)));

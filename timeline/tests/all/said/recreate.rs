@@ -94,6 +94,18 @@ fn a_rollback_that_is_superseded_before_it_has_pods_was_not_taken_down() {
 }
 
 #[test]
+fn a_take_down_may_be_seen_before_the_begin_of_its_rollout() {
+    let web = complete_after_its_take_down();
+    let began = |before_began_millis: Millis| {
+        let mut model = web.timeline.model().clone();
+        model.deployments.get_mut(&WEB).unwrap().rollouts[0].started_millis = Some(before_began_millis);
+        let deployment = model.deployments.get(&WEB).unwrap();
+        rollout::began_millis(&model, deployment, &deployment.rollouts[1])
+    };
+    assert_eq!([60_000, 61_000, 61_001].map(began), [Some(60_000), Some(60_000), Some(120_000)]);
+}
+
+#[test]
 fn a_take_down_that_went_on_when_watching_began_is_of_the_images_that_ran() {
     let mut web = taken_down_for_an_edit().first_listed().at(120_000);
     (100..103).for_each(|pod| web.delete_pod(pod));

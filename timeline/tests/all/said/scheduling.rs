@@ -2,7 +2,8 @@
 
 use super::evidence::{command, first, matter, replacing};
 use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting, warning};
-use timeline::fact::{ConditionStatus, EventFact, Phase, PodCondition, PodFact};
+use timeline::Millis;
+use timeline::fact::{ConditionStatus, ContainerState, EventFact, Phase, PodCondition, PodFact};
 use timeline::view::Tone;
 
 /// It has no node, for this reason.
@@ -147,19 +148,26 @@ fn a_node_is_named_by_reports_of_pods_that_terminate_on_it() {
 
 #[test]
 fn a_node_that_is_not_ready_does_not_end_the_crash_loop_of_a_pod_on_it() {
-    let verdict = |change: fn(&mut PodFact)| {
+    let verdict = |change: fn(&mut PodFact), now: Millis, silent: &str| {
         let mut web = Web::live(3);
         web.wait_until(60_000).pod(100, change);
         web.wait_until(70_000).pod(101, unready);
         web.event(101, "NodeNotReady", "Node is not ready");
         web.report();
-        web.now = 71_000;
-        assert!(first(&web).starts_with("Node node-1 has not been ready for 1.0 s: 2 pods on it"), "{}", first(&web));
+        web.now = now;
+        let said = format!("Node node-1 has not been ready for {silent}: 2 pods on it");
+        assert!(first(&web).starts_with(&said), "{}", first(&web));
         web.verdict()
     };
-    let crash_loop = verdict(|pod| crashing(2)(pod));
-    assert_eq!(crash_loop, "[Degraded] Revision 1 has 1 of 3 available: node node-1 is not ready.");
-    let other = verdict(unready);
+    let degraded = "[Degraded] Revision 1 has 1 of 3 available: node node-1 is not ready.";
+    assert_eq!(verdict(|pod| crashing(2)(pod), 71_000, "1.0 s"), degraded);
+    let runs: fn(&mut PodFact) = |pod| {
+        crashing(2)(pod);
+        unready(pod);
+        (pod.containers[0].state, pod.containers[0].started_millis) = (Some(ContainerState::Running), Some(50_000));
+    };
+    assert_eq!(verdict(runs, 115_000, "45 s"), degraded, "nobody knows whether it has run for a minute");
+    let other = verdict(unready, 115_000, "45 s");
     assert!(other.starts_with("[Recovering] "), "{other}");
 }
 
