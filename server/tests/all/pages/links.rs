@@ -67,7 +67,12 @@ const CASES: [Case<'_>; 52] = [
     (WEB, "?uid={OLD}&revision=2", 404, "web?uid={OLD}\">web as it is now</a>"),
     (WEB, "?uid={OLD}&at=1795236874050", 200, "Revision 1"),
     // Places.
-    ("/clusters/rollout/namespaces/rollout/deployments/other", "", 404, "Deployment other in namespace rollout is not known yet"),
+    (
+        "/clusters/rollout/namespaces/rollout/deployments/other",
+        "",
+        404,
+        "Deployment other in namespace rollout is not known yet",
+    ),
     (
         "/clusters/rollout/namespaces/other/deployments/nginx",
         "?revision=2",
