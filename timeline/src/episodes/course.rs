@@ -69,10 +69,13 @@ pub fn never_ready(model: &Model, deployment: &Deployment, rollout: &Rollout) ->
         let mut spans = pod.spans().filter(|(state, ..)| *state == awaited);
         spans.any(|(_, from, to)| to.map_or(until, |to| to.min(until)) - from > allowed.max(slowest))
     };
+    // By Recreate, the next rollout starts once the pods of this one are gone.
+    let next = deployment.rollouts.iter().find(|next| next.started_millis == Some(until));
+    let left = next.and_then(|next| rollout::take_down_millis(model, deployment, next)).unwrap_or(until);
     // One that started late did start. Streams overtake each other: it may be taken down before the next rollout is seen.
     let is_starting = |pod: &&Pod| {
-        pod.state_at(until - rollout::OVERTAKING_MILLIS) == Some(PodState::Starting)
-            && pod.state_at(until).is_some_and(|state| state == PodState::Starting || state.is_ending())
+        pod.state_at(left - rollout::OVERTAKING_MILLIS) == Some(PodState::Starting)
+            && pod.state_at(left).is_some_and(|state| state == PodState::Starting || state.is_ending())
     };
     let made = || pods(model, deployment, rollout);
     let mut starting = made().filter(is_starting);

@@ -3,7 +3,7 @@
 use crate::made::{SECOND, WEB, Web, condition, next_revision, ready, set, unready};
 use crate::said::evidence::creating;
 use timeline::episodes::course;
-use timeline::fact::{ConditionStatus, Container, ContainerState, Kind, Phase, PodFact, Role};
+use timeline::fact::{ConditionStatus, Container, ContainerState, Kind, Phase, PodFact, Role, Strategy};
 use timeline::history::MOST_CHANGES;
 use timeline::model::{Model, PodState};
 use timeline::rollout;
@@ -194,6 +194,27 @@ fn a_superseded_rollout_whose_pods_never_started_had_trouble() {
     };
     assert_eq!(said(220_000, has_init), None, "init containers may take half the progress deadline");
     assert_eq!(said(220_001, has_init), late());
+}
+
+#[test]
+fn a_rollout_that_recreate_took_down_before_its_pods_started_had_trouble() {
+    let said = |deleted_millis: Millis, taken_down_millis: Millis| {
+        let mut web = Web::replacing();
+        web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
+        web.add_pod(200, SECOND, creating);
+        web.wait_until(deleted_millis).kill_pod(200);
+        web.wait_until(taken_down_millis).edit("v3");
+        web.set(SECOND, |set| set.now.counts.desired = 0);
+        web.wait(30_000).delete_pod(200);
+        next_revision(&mut web, 3, [1, 0]);
+        let model = web.timeline.model();
+        let deployment = model.deployments.get(&WEB).unwrap();
+        course::never_ready(model, deployment, &deployment.rollouts[1])
+    };
+    let late = "Revision 2 makes no progress: pods do not start.".to_owned();
+    assert_eq!(said(80_000, 80_000), None, "it may take a minute");
+    assert_eq!(said(80_001, 80_001), Some(late));
+    assert_eq!(said(90_000, 91_001), None, "somebody deleted it");
 }
 
 #[test]
