@@ -323,8 +323,10 @@ pub fn was_take_down_stuck(
         let Some(grace_ends) = pod.now.deletion_at_millis else { return false };
         let mut spans = pod.spans().filter(|(state, ..)| *state == PodState::Terminating);
         spans.any(|(_, since, to)| {
-            // The controller waits neither for one that has ended, nor for one that is no ReplicaSet's.
-            let ends = to.into_iter().chain(pod.now.terminal_millis).chain(pod.released_millis());
+            // The controller waits neither for one that has ended, nor for one that is no ReplicaSet's. None adopts one that terminates.
+            let released = pod.releases.last().filter(|release| release.adopted.is_none());
+            let released_millis = released.map(|release| release.at_millis);
+            let ends = to.into_iter().chain(pod.now.terminal_millis).chain(released_millis);
             let gone = ends.fold(until, Millis::min);
             gone > from && gone - since.max(grace_ends.saturating_add(skew_millis)) > IDLE_MILLIS
         })

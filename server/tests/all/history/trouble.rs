@@ -137,8 +137,7 @@ fn recreate(named: u64, counts: [u32; 3]) -> Fact {
 }
 
 /// Since an edit at 20 s, Recreate takes down the only pod, which has until 50 s.
-fn taken_down() -> (Timeline, Box<PodFact>) {
-    let mut timeline = complete();
+fn taken_down(mut timeline: Timeline) -> (Timeline, Box<PodFact>) {
     let Fact::ReplicaSet(mut taken, _) = set(1, 1, Seen::Modified) else { unreachable!() };
     taken.now.counts.desired = 0;
     let Fact::Pod(mut going, _) = pod(1, true, Seen::Modified) else { unreachable!() };
@@ -183,7 +182,7 @@ fn complete_with(trouble: &str) -> [(u64, Outcome, String, String); 2] {
 /// That the old pods do not go is trouble of the rollout that waits for them.
 #[test]
 fn old_pods_that_do_not_go_are_trouble_of_the_next_rollout() {
-    let (timeline, _) = taken_down();
+    let (timeline, _) = taken_down(complete());
     let now = Now { millis: 110_001, skew_millis: 0 };
     let view = view::view(timeline.model(), Uid::from_bits(1), now).unwrap();
     let headline = "The next revision is blocked: old pods do not go.";
@@ -196,7 +195,7 @@ fn old_pods_that_do_not_go_are_trouble_of_the_next_rollout() {
         (Phase::Running, 110_001, None, blocked), // its node is gone: somebody deletes it by force
         (Phase::Succeeded, 110_001, Some(60_000), ""),
     ] {
-        let (mut timeline, mut going) = taken_down();
+        let (mut timeline, mut going) = taken_down(complete());
         let listed = gap_since_millis.map(|since_millis| Fact::Listed {
             kind: Kind::Deployment,
             namespace: None,
@@ -210,17 +209,25 @@ fn old_pods_that_do_not_go_are_trouble_of_the_next_rollout() {
     }
     // The controller does not wait for a pod that is no ReplicaSet's any more.
     for (released_millis, trouble) in [(110_000, ""), (110_001, blocked)] {
-        let (mut timeline, mut going) = taken_down();
+        let (mut timeline, mut going) = taken_down(complete());
         going.meta.controller = None;
         timeline.apply(released_millis, Fact::Pod(going.clone(), Seen::Modified));
         assert_eq!(rows_after(timeline, going, 150_000), complete_with(trouble));
     }
+    // It waits for one that was adopted again before that.
+    let mut timeline = complete();
+    let Fact::Pod(mut released, _) = pod(1, true, Seen::Modified) else { unreachable!() };
+    released.meta.controller = None;
+    let facts = [(10_000, Fact::Pod(released, Seen::Modified)), (11_000, pod(1, true, Seen::Modified))];
+    apply(&mut timeline, facts);
+    let (timeline, going) = taken_down(timeline);
+    assert_eq!(rows_after(timeline, going, 150_000), complete_with(blocked));
 }
 
 /// The pods that Recreate takes down for the next rollout are no outage of the one before.
 #[test]
 fn a_take_down_by_recreate_is_no_outage_of_the_rollout_before() {
-    let (mut timeline, going) = taken_down();
+    let (mut timeline, going) = taken_down(complete());
     apply(&mut timeline, [(32_000, Fact::Pod(going, Seen::Deleted)), (32_000, next_set())]);
     // The ReplicaSet is seen before the Deployment that names its revision.
     let view = view::view(timeline.model(), Uid::from_bits(1), Now { millis: 33_000, skew_millis: 0 }).unwrap();
