@@ -191,6 +191,7 @@ fn a_superseded_rollout_whose_pods_never_started_had_trouble() {
     let has_init: fn(&mut Web) = |web| {
         web.deployment(|deployment| deployment.spec.progress_deadline_seconds = Some(400));
         web.pod(200, |pod| pod.containers.insert(0, Container::new("migrate".into(), Role::Init)));
+        web.event(200, "Pulled", "Container image \"web:v2\" already present on machine");
     };
     assert_eq!(said(220_000, has_init), None, "init containers may take half the progress deadline");
     assert_eq!(said(220_001, has_init), late());
