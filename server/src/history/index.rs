@@ -176,17 +176,18 @@ fn name_refusal_before(model: &Model, deployment: &Deployment, rollout: &Rollout
     Some(format!("{}.", say::say_refusal(&format!("Revision {}", rollout.revision), message)))
 }
 
-/// Says that old pods did not go in the take-down by Recreate before a rollout that is over. When they went in a gap is not known.
+/// Says that old pods did not go in the take-down by Recreate before a rollout that is over. When they went in a gap in it is not known.
 fn name_take_down_before(
     model: &Model,
     deployment: &Deployment,
     rollout: &Rollout,
     skew_millis: Millis,
 ) -> Option<String> {
-    let is_known = !rollout.is_open() && !rollout::has_gap(model, deployment, rollout);
-    let taken_down = rollout::take_down_millis(model, deployment, rollout).filter(|_| is_known)?;
-    let times = (taken_down, rollout.started_millis?);
-    let is_stuck = assess::rollout_causes::was_take_down_stuck(model, deployment, times, skew_millis);
+    let taken_down = rollout::take_down_millis(model, deployment, rollout).filter(|_| !rollout.is_open())?;
+    let started = rollout.started_millis?;
+    let is_in = |gap: &Gap| !gap.is_short() && gap.from_millis < started && gap.to_millis > taken_down;
+    let is_stuck = !deployment.gaps.iter().any(is_in)
+        && assess::rollout_causes::was_take_down_stuck(model, deployment, (taken_down, started), skew_millis);
     is_stuck.then(|| format!("Revision {} was blocked: old pods did not go.", rollout.revision))
 }
 

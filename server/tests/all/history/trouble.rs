@@ -160,15 +160,25 @@ fn next_set() -> Fact {
 
 /// Revision, outcome, cause and trouble of both rollouts: the old pod went at that time, and the next rollout began.
 fn rows_after(mut timeline: Timeline, going: Box<PodFact>, gone_millis: Millis) -> Vec<(u64, Outcome, String, String)> {
+    begin_next(&mut timeline, going, gone_millis);
+    rows_once_complete(timeline, gone_millis + 3_000)
+}
+
+/// The old pod goes at that time, and the next rollout begins.
+fn begin_next(timeline: &mut Timeline, going: Box<PodFact>, gone_millis: Millis) {
     let facts = [
         (gone_millis, Fact::Pod(going.clone(), Seen::Modified)),
         (gone_millis, Fact::Pod(going, Seen::Deleted)),
         (gone_millis, next_set()),
         (gone_millis, recreate(2, [1, 1, 0])),
         (gone_millis, pod(2, false, Seen::Added)),
-        (gone_millis + 3_000, pod(2, true, Seen::Modified)),
-        (gone_millis + 3_000, recreate(2, [1, 1, 1])),
     ];
+    apply(timeline, facts);
+}
+
+/// Revision, outcome, cause and trouble of both rollouts: the next one is complete at that time.
+fn rows_once_complete(mut timeline: Timeline, complete_millis: Millis) -> Vec<(u64, Outcome, String, String)> {
+    let facts = [pod(2, true, Seen::Modified), recreate(2, [1, 1, 1])].map(|fact| (complete_millis, fact));
     apply(&mut timeline, facts);
     let rows = index::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 200_000, skew_millis: 0 }, 9);
     rows.iter().map(|row| (row.revision, row.outcome, row.cause.clone(), row.trouble().to_owned())).collect()
@@ -189,6 +199,12 @@ fn old_pods_that_do_not_go_are_trouble_of_the_next_rollout() {
     assert_eq!((view.verdict.sentence.as_str(), view.verdict.tone), (headline, Tone::Bad));
     assert_eq!(last_row(&timeline, now.millis).cause, "");
     let blocked = "Revision 2 was blocked: old pods did not go.";
+    let listed = |since_millis: Millis| Fact::Listed {
+        kind: Kind::Deployment,
+        namespace: None,
+        present: vec![Uid::from_bits(1)],
+        gap_since_millis: Some(since_millis),
+    };
     for (phase, gone_millis, gap_since_millis, trouble) in [
         (Phase::Succeeded, 110_000, None, ""),
         (Phase::Succeeded, 110_001, None, blocked),
@@ -196,17 +212,16 @@ fn old_pods_that_do_not_go_are_trouble_of_the_next_rollout() {
         (Phase::Succeeded, 110_001, Some(60_000), ""),
     ] {
         let (mut timeline, mut going) = taken_down(complete());
-        let listed = gap_since_millis.map(|since_millis| Fact::Listed {
-            kind: Kind::Deployment,
-            namespace: None,
-            present: vec![Uid::from_bits(1)],
-            gap_since_millis: Some(since_millis),
-        });
-        apply(&mut timeline, listed.map(|listed| (gone_millis, listed)));
+        apply(&mut timeline, gap_since_millis.map(|since_millis| (gone_millis, listed(since_millis))));
         // The last delete moves the end of a grace period that is over.
         (going.phase, going.deletion_at_millis) = (phase, Some(gone_millis));
         assert_eq!(rows_after(timeline, going, gone_millis), complete_with(trouble));
     }
+    // A later gap hides nothing of the take-down.
+    let (mut timeline, going) = taken_down(complete());
+    begin_next(&mut timeline, going, 110_001);
+    timeline.apply(112_500, listed(111_000));
+    assert_eq!(rows_once_complete(timeline, 113_001), complete_with(blocked));
     // The controller does not wait for a pod that is no ReplicaSet's any more.
     for (released_millis, trouble) in [(110_000, ""), (110_001, blocked)] {
         let (mut timeline, mut going) = taken_down(complete());
