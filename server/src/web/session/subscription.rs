@@ -50,11 +50,16 @@ impl Subscription {
 }
 
 impl<S: Sink<Message> + Unpin> Session<'_, S> {
-    /// Returns the time of what is followed. A page that waits for a Deployment shows its cluster already.
+    /// Returns the time of what is followed, or waited for: its page is shown already.
     pub(super) fn now_millis(&self) -> Millis {
-        let Some((Scope::Workload(workload), _)) = &self.pending else { return self.subscription.now_millis() };
-        let hub = self.view.hubs().find(|hub| hub.name() == workload.cluster);
-        hub.map_or_else(clock::now_millis, Handle::now_millis)
+        match &self.pending {
+            None => self.subscription.now_millis(),
+            Some((Scope::Workload(workload), _)) => {
+                let hub = self.view.hubs().find(|hub| hub.name() == workload.cluster);
+                hub.map_or_else(clock::now_millis, Handle::now_millis)
+            }
+            Some(_) => clock::now_millis(),
+        }
     }
 
     /// Follows the same scope again after the permissions changed, as far as the viewer may see it now. `before` is the
@@ -272,6 +277,22 @@ mod tests {
         assert!(session.begin_following(web.clone(), None).await.is_ok());
         assert_eq!(session.pending, Some((web, None)));
         assert_eq!(session.now_millis(), 5_000);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn heartbeats_have_the_time_of_the_server_while_a_list_is_waited_for() {
+        let observed = Some((1_000, 5_000));
+        let hub = Handle::start_frozen("replay", "", InitialState { observed, ..InitialState::default() });
+        let view = throttled(hub.clone()).await;
+        let (mut sent, request) = (Vec::<Message>::new(), nameless());
+        let mut session = Session::start(&mut sent, view, &request).await.ok().unwrap();
+        let (_, followed) = hub.follow(Workload::deployment("replay", "shop", "web"), None).await.unwrap();
+        session.subscription = Subscription::Deployment(Box::new(followed));
+        assert_eq!(session.now_millis(), 5_000);
+        let before_millis = clock::now_millis();
+        assert!(session.begin_following(list("web"), None).await.is_ok());
+        assert_eq!(session.pending, Some((list("web"), None)));
+        assert!(session.now_millis() >= before_millis);
     }
 
     #[tokio::test(start_paused = true)]
