@@ -440,7 +440,7 @@ mod tests {
     use crate::telemetry::viewers::Viewers;
     use crate::web::state::{Rollcast, Site};
 
-    fn nameless() -> StreamRequest {
+    pub(super) fn nameless() -> StreamRequest {
         StreamRequest { headers: HeaderMap::new(), peer: None, from: None }
     }
 

@@ -197,7 +197,6 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
 mod tests {
     use std::sync::Arc;
 
-    use axum::http::HeaderMap;
     use futures::FutureExt;
     use timeline::{Retention, Uid};
     use tokio::sync::watch as signal;
@@ -208,16 +207,12 @@ mod tests {
     use crate::kube::InitialState;
     use crate::telemetry::viewers::Viewers;
     use crate::web::limits::QUESTIONS_AT_ONCE;
-    use crate::web::session::StreamRequest;
+    use crate::web::session::tests::nameless;
     use crate::web::state::{Rollcast, Site};
 
     fn list(text: &str) -> Scope {
         let query = Query { text: text.to_owned(), ..Query::default() };
         Scope::List { query, window: Window { from: 0, to: 10 } }
-    }
-
-    fn nameless() -> StreamRequest {
-        StreamRequest { headers: HeaderMap::new(), peer: None, from: None }
     }
 
     /// The view of a client that waits for its next turn.
