@@ -165,6 +165,15 @@ impl ClientView {
     /// # Errors
     /// When there is nothing, or nothing to see, or what is kept cannot be read.
     pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Result<Handle, OpenError> {
+        let is_kept = workload.uid.is_some() && workload.rollout.is_some() && self.part().is_none();
+        if is_kept && self.can_see(workload) {
+            self.throttle().await; // to read and play one takes long
+        }
+        self.open_hub(workload, at_millis).await
+    }
+
+    /// Like [`Self::hub_at`], without waiting for [`Self::throttle`]: a stream did so before.
+    pub(super) async fn open_hub(&self, workload: &Workload, at_millis: Option<Millis>) -> Result<Handle, OpenError> {
         if !self.can_see(workload) {
             let is_cluster_seen = self.permissions.of(&workload.cluster).is_some();
             return self.rollcast.empty_hub(workload).filter(|_| is_cluster_seen).ok_or(OpenError::Unknown);
@@ -180,7 +189,6 @@ impl ClientView {
         }
         let _turn = match workload.uid.filter(|_| workload.rollout.is_some()) {
             Some(uid) => {
-                self.throttle().await; // to read and play one takes long
                 let turn = self.history_turn().await;
                 // A UID of another workload is answered like one that does not exist.
                 self.read_stored(workload, uid, |_| Ok(())).await?.ok_or(OpenError::Unknown)?;

@@ -298,12 +298,9 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
             }
             (Scope::Workload(workload), _) => {
                 let review = self.start_review(workload);
-                // To open a kept rollout takes a turn by itself.
-                let is_kept = workload.uid.is_some() && workload.rollout.is_some() && view.part().is_none();
                 let wait = async move {
-                    if !is_kept {
-                        view.throttle().await; // the hub's task makes the first frame
-                    }
+                    // The hub's task makes the first frame. To read and play a kept rollout takes long.
+                    view.throttle().await;
                     review.await
                 };
                 wait.boxed().fuse()
