@@ -373,14 +373,18 @@ fn free_ports<const N: usize>() -> Result<[u16; N]> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
 
     #[test]
     fn a_part_names_a_path_below_the_folder_of_its_cluster() {
         let cluster = Cluster::named("a");
         let is_part = |argument: &str| {
-            let mut shell = process::command("sh", &["-c", "read line", "part", argument]);
-            let mut child = shell.stdin(Stdio::piped()).spawn().unwrap();
+            let mut shell = process::command("sh", &["-c", "echo; read line", "part", argument]);
+            let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            // Its command line is there once it runs.
+            child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
             let is_part = cluster.has_part(&child.id().to_string());
             drop(child.stdin.take());
             child.wait().unwrap();
