@@ -273,6 +273,19 @@ test("a link leads to the top of a list, even where Back led to it before", asyn
   expect(await page.evaluate(() => scrollY)).toBe(0);
 });
 
+test("where WebAssembly is off a list ends below its rendered rows", async ({ page, serve, complaints }) => {
+  await page.addInitScript(() => { Reflect.deleteProperty(globalThis, "WebAssembly"); });
+  const server = await serve(() => Server.start(["replay", many(120), "--hold-at", "1"]));
+  await expect(async () => {
+    await page.goto(server.address);
+    await expect(page.getByTestId("deployment")).toHaveCount(50, { timeout: 500 });
+  }).toPass();
+  await expect(page.getByTestId("stopped")).toContainText("WebAssembly is off");
+  await expect(page.locator("#rows > .room").last()).toHaveCSS("height", "0px");
+  await expect(page.getByRole("link", { name: "More lines" })).toBeVisible();
+  complaints.length = 0; // the missing program is an error of the console
+});
+
 test.describe("without scripts", () => {
   test.use({ javaScriptEnabled: false });
   test("the search is a form, clusters and namespaces are pages, and so are more lines", async ({ page, serve }) => {
