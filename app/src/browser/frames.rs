@@ -5,6 +5,8 @@ use std::time::Duration;
 use leptos::leptos_dom::helpers::IntervalHandle;
 use leptos::prelude::*;
 
+/// Does something once the effects of what was set have changed the document, before it is drawn.
+pub use leptos::leptos_dom::helpers::queue_microtask as run_after_effects;
 /// Does something with the next animation frame; while the page is hidden none comes.
 pub use leptos::leptos_dom::helpers::request_animation_frame as next_frame;
 

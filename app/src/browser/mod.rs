@@ -30,7 +30,7 @@ pub use document::{
     note, show_stopped, style, tab_icon, text_of, toggle_popup,
 };
 pub use events::{click, closest, has_modifier, is_key, is_on, is_plain, listen, on_key, on_window};
-pub use frames::{chance, next_frame, run_after, run_every, start_interval};
+pub use frames::{chance, next_frame, run_after, run_after_effects, run_every, start_interval};
 pub use notification::Notifications;
 pub use socket::{Socket, SocketEvent};
 pub use sound::Sound;

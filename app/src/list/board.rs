@@ -7,7 +7,7 @@ use web_sys::Element;
 
 use super::Ages;
 use super::row::{Heading, RowText};
-use super::visible_rows::{HEAD_PX, ListItem, VisibleRows};
+use super::visible_rows::{HEAD_PX, ListItem, Room, VisibleRows};
 use crate::elements::Elements;
 use crate::rows::{Rows, set_if_new};
 
@@ -43,10 +43,10 @@ pub struct ListBoard {
     pub heads: Rows<Heading>,
     /// Texts of the rows, by their keys.
     pub rows: Rows<RowText>,
-    /// Height of what is not made before, in pixels.
-    pub before_px: RwSignal<f64>,
-    /// Height of what is not made after, in pixels.
-    pub after_px: RwSignal<f64>,
+    /// What is not made before the items.
+    pub before: RwSignal<Room>,
+    /// What is not made after the items.
+    pub after: RwSignal<Room>,
     pub element: NodeRef<html::Div>,
     /// The links that Deployments' rows are, by the keys of the rows.
     pub links: Elements,
@@ -65,8 +65,8 @@ impl ListBoard {
             slots: RwSignal::default(),
             heads: Rows::default(),
             rows: Rows::default(),
-            before_px: RwSignal::new(0.0),
-            after_px: RwSignal::new(0.0),
+            before: RwSignal::default(),
+            after: RwSignal::default(),
             element: NodeRef::new(),
             links: Elements::default(),
             last_row: StoredValue::new(None),
@@ -81,7 +81,7 @@ impl ListBoard {
 
     /// The rows that are made and known by their keys, with their tops in the list, in pixels.
     pub(super) fn row_tops(self, row_px: f64) -> Vec<(u128, f64)> {
-        let mut top = self.before_px.get_untracked();
+        let mut top = self.before.get_untracked().height_px(row_px);
         let mut tops = Vec::new();
         for slot in self.slots.get_untracked() {
             tops.extend(slot.deployment().map(|key| (key, top)));
@@ -123,7 +123,7 @@ impl ListBoard {
         self.heads.set(heads);
         self.rows.set(rows);
         set_if_new(&self.slots, slots);
-        set_if_new(&self.before_px, part.before_px);
-        set_if_new(&self.after_px, part.after_px);
+        set_if_new(&self.before, part.before);
+        set_if_new(&self.after, part.after);
     }
 }

@@ -111,7 +111,8 @@ impl Screen for ListScreen {
             let view = top_px..top_px + state.list.view_px;
             let moved = moved_px(&tops, &self.board.row_tops(state.list.row_px), &view);
             if top_px > 0.0 && moved != 0.0 {
-                browser::scroll_to_px(scrolled + moved);
+                // Before the list has its new height, the browser would not scroll beyond its former end.
+                browser::run_after_effects(move || browser::scroll_to_px(scrolled + moved));
             }
             if let Some(row) = state.list.row.take() {
                 let links = self.board.links;

@@ -17,13 +17,32 @@ pub enum ListItem {
     Row(u32),
 }
 
+/// Headings and rows that are not made, for which there is room.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Room {
+    pub heads: u32,
+    pub rows: u32,
+}
+
+impl Room {
+    /// Returns its height in pixels.
+    pub(super) fn height_px(self, row_px: f64) -> f64 {
+        f64::from(self.heads) * HEAD_PX + f64::from(self.rows) * row_px
+    }
+
+    /// Formats its height as a style: style sheets know how high a row is in a window of that width.
+    pub fn style(self) -> String {
+        format!("height:calc({}*44px + {}*var(--row))", self.heads, self.rows)
+    }
+}
+
 /// The part of a list that is made.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VisibleRows {
     /// Its items, in order.
     pub spots: Vec<ListItem>,
-    pub before_px: f64,
-    pub after_px: f64,
+    pub before: Room,
+    pub after: Room,
 }
 
 impl VisibleRows {
@@ -46,9 +65,9 @@ pub fn rows_between(overall: &Overall, row_px: f64, from_px: f64, to_px: f64) ->
         if y + HEAD_PX > from_px && y < to_px {
             part.spots.push(ListItem::Head(index));
         } else if y < from_px {
-            part.before_px += HEAD_PX;
+            part.before.heads += 1;
         } else {
-            part.after_px += HEAD_PX;
+            part.after.heads += 1;
         }
         y += HEAD_PX;
         // Rows of this heading that end before the part begins, and that begin after it ends.
@@ -56,10 +75,11 @@ pub fn rows_between(overall: &Overall, row_px: f64, from_px: f64, to_px: f64) ->
         // Not `clamp`: what it says when its bounds are wrong brings the formatting of floating point numbers along.
         let before = ((from_px - y) / row_px).floor().min(rows).max(0.0);
         let until = ((to_px - y) / row_px).ceil().min(rows).max(before);
-        part.before_px += before * row_px;
-        part.after_px += (rows - until) * row_px;
-        part.spots.extend((number + before as u32..number + until as u32).map(ListItem::Row));
         y += rows * row_px;
+        let (before, until) = (before as u32, until as u32);
+        part.before.rows += before;
+        part.after.rows += head.lines - until;
+        part.spots.extend((number + before..number + until).map(ListItem::Row));
         number += head.lines;
     }
     part
@@ -88,10 +108,10 @@ pub fn rows_from(overall: &Overall, from: u32, to: u32) -> VisibleRows {
             part.spots.extend((first..last).map(ListItem::Row));
         }
         if number >= to {
-            part.after_px += HEAD_PX;
+            part.after.heads += 1;
         }
         let next = number + head.lines;
-        part.after_px += f64::from(next.saturating_sub(number.max(to))) * ROW_PX;
+        part.after.rows += next.saturating_sub(number.max(to));
         number = next;
     }
     part
@@ -115,7 +135,8 @@ mod tests {
             let part = rows_between(&overall, ROW_PX, from, to);
             let spot = |spot: &ListItem| if matches!(spot, ListItem::Head(_)) { HEAD_PX } else { ROW_PX };
             let made: f64 = part.spots.iter().map(spot).sum();
-            assert!((part.before_px + made + part.after_px - height).abs() < 0.01, "{from}: {part:?}");
+            let rooms = part.before.height_px(ROW_PX) + part.after.height_px(ROW_PX);
+            assert!((rooms + made - height).abs() < 0.01, "{from}: {part:?}");
             assert!(part.spots.len() < 30, "{from}");
         }
     }
@@ -126,14 +147,12 @@ mod tests {
         // Heading 0 to 44, rows to 94 and 144, heading to 188, rows to 238 …
         assert_eq!(part.spots, [ListItem::Row(1), ListItem::Head(1), ListItem::Row(2)]);
         assert_eq!(part.rows(), Some((1, 2)));
-        assert!((part.before_px - 94.0).abs() < 0.01);
+        assert_eq!(part.before, Room { heads: 1, rows: 1 });
         let first = rows_from(&overall(&[2, 3, 4]), 1, 4);
         assert_eq!(first.spots[..2], [ListItem::Head(0), ListItem::Row(1)]);
         assert_eq!(first.rows(), Some((1, 3)));
-        assert!(
-            (first.after_px - HEAD_PX - 5.0 * ROW_PX).abs() < 0.01,
-            "the last row of the second heading, and the third"
-        );
+        // The last row of the second heading, and the third.
+        assert_eq!(first.after.style(), "height:calc(1*44px + 5*var(--row))");
     }
 
     #[test]

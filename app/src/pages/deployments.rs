@@ -6,7 +6,7 @@ use leptos_router::hooks::{use_params_map, use_url};
 use timeline::address::{self, Parameters, at};
 use timeline::list::{Overall, Query, Window};
 
-use crate::browser;
+use crate::browser::{self, STOPPED};
 use crate::components::banner::Banner;
 use crate::components::header::{Breadcrumbs, Header, Section};
 use crate::components::list::clusters::Clusters;
@@ -22,7 +22,6 @@ use crate::list::memory::{ListMemory, SavedList};
 use crate::list::screen::{FIRST, ListScreen, in_view};
 use crate::list::{Ages, LiveList, keys, visible_rows, words};
 use crate::live::client::Live;
-use crate::numbers::fixed;
 use crate::payload::{ListPayload, Payload};
 use crate::zone::Zone;
 
@@ -52,11 +51,11 @@ pub fn DeploymentsPage() -> impl IntoView {
         preview(|| page.preview());
     }
     let rows = overall.with_untracked(Overall::rows);
-    // A browser that loads the page again finds it as high as it was, and scrolls to its place. Where no scripts run nothing would fill
-    // that room.
+    // A browser that loads the page again finds it as high as it was, and scrolls to its place. Where no scripts run,
+    // or the program cannot start, nothing would fill that room.
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
-    let room = fixed(board.after_px.get_untracked());
-    let sheet = format!("@media(scripting:enabled){{#rows>:last-child{{height:{room}px}}}}");
+    let room = board.after.get_untracked().style();
+    let sheet = format!("@media(scripting:enabled){{#{STOPPED}.unused~main>#rows>:last-child{{{room}}}}}");
     let placed = rendered.is_some().then(|| view! { <style nonce=nonce inner_html=sheet></style> });
     let pages = rendered.map(|page| view! { <Pages query=page.query window=page.window rows/> });
     let recorded = move || words::recording_days(&overall.read(), |at_millis| zone.date(at_millis));

@@ -124,10 +124,14 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
 /// One large line for when nothing goes on; it is hidden while something does.
 #[component]
 fn StableLine(board: WallBoard, query: Query) -> impl IntoView {
-    let class = move || match (board.is_stable.get(), wall::unseen_clusters(&board.known_overall()).next().is_some()) {
-        (false, _) => "unused",
-        (true, false) => "stable-line",
-        (true, true) => "stable-line unseen",
+    let of_class = query.clone();
+    let class = move || {
+        let overall = board.known_overall();
+        match (board.is_stable.get(), wall::unseen_clusters(&overall, &of_class).next().is_some()) {
+            (false, _) => "unused",
+            (true, false) => "stable-line",
+            (true, true) => "stable-line unseen",
+        }
     };
     let words = Memo::new(move |_| {
         if !board.is_stable.get() {

@@ -20,7 +20,7 @@ const TOP: f64 = 8.0;
 /// Height of a line of small letters.
 const LETTERS: f64 = 13.0;
 
-/// From this ceiling on it is not told beside the limits how a share was rounded.
+/// From this ceiling on, what stands in brackets is left out beside the limits.
 const THOUSANDS: u32 = 1_000;
 
 /// The layers of the strip, the lowest first: each is drawn as the bars of pods in that state.
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn beside_limits_of_thousands_is_no_word_of_rounding() {
+    fn beside_limits_of_thousands_is_nothing_in_brackets() {
         assert_eq!(derivation("10 + maxSurge 3 (25 % rounded up)", 13), "10 + maxSurge 3 (25\u{a0}% rounded up)");
         assert_eq!(derivation("5,000 + maxSurge 1,250 (25 % rounded up)", 6_250), "5,000 + maxSurge 1,250");
     }

@@ -156,12 +156,12 @@ mod tests {
     #[test]
     fn without_a_connection_nothing_is_said_of_the_present() {
         let (_owner, _) = test_data::zone();
-        let board = WallBoard::new(None, &Query::default());
+        let query = Query::default();
+        let board = WallBoard::new(None, &query);
         let clusters = vec![test_data::cluster("a", ConnectionState::Live)];
         let overall = Overall { clusters, counts: [0, 0, 0, 4], all: 4, ..Overall::default() };
-        board.set_overall(&overall, &Query::default());
-        let told =
-            || [stable_line(&board.known_overall(), &Query::default(), ""), stable_count(&board.known_overall())];
+        board.set_overall(&overall, &query);
+        let told = || [stable_line(&board.known_overall(), &query, ""), stable_count(&board.known_overall(), &query)];
         assert_eq!(told(), ["4 Deployments, nothing in progress.", "4 stable"]);
         board.is_linked.set(false);
         assert_eq!(told(), ["4 Deployments as last known.", "4 stable, as last known"]);
@@ -181,7 +181,7 @@ mod tests {
             let stamp = |at_millis| zone.stamp(at_millis);
             [
                 stable_line(&known, &query, ""),
-                stable_count(&known),
+                stable_count(&known, &query),
                 stale_notice(&known, None, stamp),
                 connections(&known, stamp),
             ]

@@ -108,7 +108,7 @@ pub fn last_finished(copy: &ListCopy, ages: &Ages) -> String {
 /// that are not seen; those that cannot be reached or read are named across the top.
 pub fn stable_line(overall: &Overall, query: &Query, last: &str) -> String {
     let all = overall.counts.iter().sum::<u32>();
-    let unseen: Vec<&ClusterState> = unseen_clusters(overall).collect();
+    let unseen: Vec<&ClusterState> = unseen_clusters(overall, query).collect();
     let is_unsaid = |state: &ConnectionState| !state.is_stale() && !state.is_live();
     let unsaid: Vec<&ClusterState> =
         unseen.iter().copied().filter(|cluster| is_unsaid(&cluster.connection.state)).collect();
@@ -129,11 +129,14 @@ pub fn stable_line(overall: &Overall, query: &Query, last: &str) -> String {
     format!("{said} {last}").trim_end().to_owned()
 }
 
-/// Returns the clusters whose present is not known. The banner names those where Rollcast may read some namespaces and others not.
-pub fn unseen_clusters(overall: &Overall) -> impl Iterator<Item = &ClusterState> {
-    let is_unread = |cluster: &ClusterState| {
+/// Returns the clusters whose present is not known to a wall of that query. The banner names those where Rollcast may read some
+/// namespaces and others not.
+pub fn unseen_clusters<'a>(overall: &'a Overall, query: &Query) -> impl Iterator<Item = &'a ClusterState> {
+    let is_unread = move |cluster: &ClusterState| {
         let mut unread = unread_deployments(&cluster.connection);
-        unread.any(|missing| missing.namespace.is_none() || !cluster.has_deployments)
+        unread.any(|missing| {
+            missing.namespace.is_none() || missing.namespace == query.namespace || !cluster.has_deployments
+        })
     };
     overall.clusters.iter().filter(move |cluster| !cluster.connection.state.is_live() || is_unread(cluster))
 }
@@ -152,13 +155,13 @@ fn unseen_words(unseen: &[&ClusterState]) -> String {
 
 /// "1,279 stable, 2 finished in the last hour": in the groups, and with the figures, of the list. While a cluster is not seen it is
 /// said that this is what was known last.
-pub fn stable_count(overall: &Overall) -> String {
+pub fn stable_count(overall: &Overall, query: &Query) -> String {
     let [_, _, finished, stable] = overall.counts;
     let mut words = format!("{} stable", grouped(stable.into()));
     if finished > 0 {
         words.push_str(&format!(", {} finished in the last hour", grouped(finished.into())));
     }
-    if unseen_clusters(overall).next().is_some() {
+    if unseen_clusters(overall, query).next().is_some() {
         words.push_str(", as last known");
     }
     words
@@ -251,13 +254,26 @@ mod tests {
 
     #[test]
     fn the_wall_counts_in_the_groups_of_the_list() {
-        let counted = |counts| stable_count(&Overall { counts, ..Overall::default() });
+        let all = Query::default();
+        let counted = |counts| stable_count(&Overall { counts, ..Overall::default() }, &all);
         assert_eq!(counted([3, 2, 0, 1_279]), "1,279 stable");
         assert_eq!(counted([0, 0, 1, 0]), "0 stable, 1 finished in the last hour");
-        assert_eq!(stable_count(&overall(1, vec![dead()])), "1 stable, as last known");
-        assert_eq!(stable_count(&overall(1, vec![forbidden_kind("deployments.apps")])), "1 stable, as last known");
-        assert_eq!(stable_count(&overall(1, vec![forbidden_kind("events")])), "1 stable");
-        assert_eq!(stable_count(&overall(1, vec![forbidden_namespace(true)])), "1 stable");
+        assert_eq!(stable_count(&overall(1, vec![dead()]), &all), "1 stable, as last known");
+        let unread = overall(1, vec![forbidden_kind("deployments.apps")]);
+        assert_eq!(stable_count(&unread, &all), "1 stable, as last known");
+        assert_eq!(stable_count(&overall(1, vec![forbidden_kind("events")]), &all), "1 stable");
+        assert_eq!(stable_count(&overall(1, vec![forbidden_namespace(true)]), &all), "1 stable");
+    }
+
+    #[test]
+    fn a_wall_of_a_namespace_that_may_not_be_read_knows_nothing_of_it() {
+        let said = |namespace: &str| {
+            let query = Query { namespace: Some(namespace.into()), ..Query::default() };
+            let overall = overall(0, vec![forbidden_namespace(true)]);
+            [stable_line(&overall, &query, ""), stable_count(&overall, &query)]
+        };
+        assert_eq!(said("shop"), ["No Deployments are known.", "0 stable, as last known"]);
+        assert_eq!(said("other"), ["No Deployments here yet.", "0 stable"]);
     }
 
     #[test]

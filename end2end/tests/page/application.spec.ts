@@ -185,19 +185,38 @@ test("what the server sends and nobody can read is said, after the page was load
   await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
 });
 
-test("a browser that refuses many changes of the address, as Safari does, is not asked for them", async ({ page, serve }) => {
-  await page.addInitScript(() => {
+/// Lets a page change its address so many times in so many milliseconds. What is refused does not count.
+const limitAddressChanges = (page: Page, most: number, millis: number) =>
+  page.addInitScript(([most, millis]) => {
     const changes: number[] = [];
     const limited = (change: History["replaceState"]): History["replaceState"] =>
       function (this: History, ...state) {
+        const lately = changes.filter((at) => at > performance.now() - millis);
+        if (lately.length >= most) {
+          document.documentElement.dataset["refused"] = "true";
+          throw new DOMException(`more than ${most} times per ${millis} ms`, "SecurityError");
+        }
         changes.push(performance.now());
-        const lately = changes.filter((at) => at > performance.now() - 30_000);
-        if (lately.length > 100) throw new DOMException("more than 100 times per 30 seconds", "SecurityError");
         change.apply(this, state);
       };
     History.prototype.pushState = limited(History.prototype.pushState);
     History.prototype.replaceState = limited(History.prototype.replaceState);
-  });
+  }, [most, millis] as const);
+
+test("an address that the browser refuses is tried again", async ({ page, serve }) => {
+  await limitAddressChanges(page, 2, 3_000);
+  const server = await serve(held);
+  await openLive(page, server.address);
+  // Each letter begins a search.
+  await page.getByRole("searchbox").pressSequentially("rollover", { delay: 200 });
+  await expect(page.locator("html")).toHaveAttribute("data-refused", "true");
+  // The last of those that were refused comes once the browser takes some again.
+  await expect(page).toHaveURL(/[?]q=rollover$/);
+  await expect(page.getByTestId("stopped")).toBeHidden();
+});
+
+test("a browser that refuses many changes of the address, as Safari does, is not asked for them", async ({ page, serve }) => {
+  await limitAddressChanges(page, 100, 30_000);
   const server = await serve(held);
   const rollout = new RolloutPage(page);
   await openLive(page, server.address);

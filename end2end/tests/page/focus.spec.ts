@@ -2,6 +2,7 @@
 
 import type { Page } from "@playwright/test";
 import { atRest, expect, openLive, RolloutPage, test } from "../../fixtures/test.ts";
+import { longName, longNames } from "../../fixtures/long.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const place = ["rollover", "rollover", "web"] as const;
@@ -138,6 +139,31 @@ test("the story is one Tab stop, in which arrows lead from line to line", async 
   await expect(times.last()).toBeFocused();
   await page.keyboard.press("Tab");
   expect(await story.evaluate((story) => story.contains(document.activeElement))).toBe(false);
+});
+
+test("a long line of the story is described by its text, and Tab leads from it to the button for all of it", async ({ page, serve }, info) => {
+  const long = longNames((name) => info.outputPath(name), ["web:v1", `web:${"ä".repeat(160)}`]);
+  const server = await serve(() => Server.start(["replay", long, "--hold-at", "20"]));
+  await openLive(page, server.page(longName("cluster"), longName("namespace"), longName("deployment")));
+  const story = page.getByTestId("story");
+  await page.locator(".axis button.mark").first().press("Enter");
+  await expect(story.locator(".at:focus"), "a point leads to a line").toHaveAttribute("aria-description", /\S/);
+  const line = story.locator("li").filter({ hasText: "Revision 2 starts" });
+  const [time, text, more] = [line.locator(".at"), line.locator("span > span"), line.locator(".more")];
+  await story.focus();
+  await expect(more).toHaveAttribute("tabindex", "-1");
+  await expect(async () => {
+    await page.keyboard.press("ArrowUp");
+    await expect(time).toBeFocused({ timeout: 100 });
+  }).toPass();
+  await expect(time).toHaveAttribute("aria-description", (await text.textContent())!);
+  await page.keyboard.press("Tab");
+  await expect(more).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(more).toHaveText("Less");
+  await page.keyboard.press("Tab");
+  expect(await story.evaluate((story) => story.contains(document.activeElement))).toBe(false);
+  await expect(more).toHaveAttribute("tabindex", "-1");
 });
 
 test("after a panel the focus is on the pod of the table that opened it", async ({ page, serve }) => {

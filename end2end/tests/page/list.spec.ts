@@ -244,17 +244,20 @@ test("rows in view stay where they are while others move from below to above the
   expect((await seen()).row).toEqual(before.row);
 });
 
-test("a list that is loaded again is where it was", async ({ page, serve }) => {
-  const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
-  await openLive(page, server.address);
-  await expect(page.getByTestId("count")).toHaveText("2,000 of 2,000");
-  await page.evaluate(() => scrollTo(0, 15_000));
-  await expect(page.getByTestId("deployment").first()).not.toContainText("service-0000");
-  await page.reload();
-  await expect(page.getByTestId("deployment").first()).not.toContainText("service-0000");
-  expect(await page.evaluate(() => scrollY)).toBe(15_000);
-  await expect(page.locator("#rows .line:empty")).toHaveCount(0);
-});
+for (const [size, width, top] of [["wide", 1280, 15_000], ["narrow", 390, 190_000]] as const) {
+  test(`in a ${size} window a list that is loaded again is where it was`, async ({ page, serve }) => {
+    await page.setViewportSize({ width, height: 720 });
+    const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
+    await openLive(page, server.address);
+    await expect(page.getByTestId("count")).toHaveText("2,000 of 2,000");
+    await page.evaluate((top) => scrollTo(0, top), top);
+    await expect(page.getByTestId("deployment").first()).not.toContainText("service-0000");
+    await page.reload();
+    await expect(page.getByTestId("deployment").first()).not.toContainText("service-0000");
+    expect(await page.evaluate(() => scrollY)).toBe(top);
+    await expect(page.locator("#rows .line:empty")).toHaveCount(0);
+  });
+}
 
 test("a link leads to the top of a list, even where Back led to it before", async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
@@ -271,6 +274,19 @@ test("a link leads to the top of a list, even where Back led to it before", asyn
   await page.getByRole("link", { name: "Deployments", exact: true }).click();
   await expect(rows.first()).toContainText("service-0000");
   expect(await page.evaluate(() => scrollY)).toBe(0);
+});
+
+test("where WebAssembly is off a list ends below its rendered rows", async ({ page, serve, complaints }) => {
+  await page.addInitScript(() => { Reflect.deleteProperty(globalThis, "WebAssembly"); });
+  const server = await serve(() => Server.start(["replay", many(120), "--hold-at", "1"]));
+  await expect(async () => {
+    await page.goto(server.address);
+    await expect(page.getByTestId("deployment")).toHaveCount(50, { timeout: 500 });
+  }).toPass();
+  await expect(page.getByTestId("stopped")).toContainText("WebAssembly is off");
+  await expect(page.locator("#rows > .room").last()).toHaveCSS("height", "0px");
+  await expect(page.getByRole("link", { name: "More lines" })).toBeVisible();
+  complaints.length = 0; // the missing program is an error of the console
 });
 
 test.describe("without scripts", () => {

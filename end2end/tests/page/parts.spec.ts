@@ -43,6 +43,28 @@ test("each page loads its own part, and others when one goes there or opens them
   expect(await rollout.isUnreloaded()).toBe(true);
 });
 
+test("a search that was not begun takes nobody back who opens a Deployment", async ({ page, serve }) => {
+  const server = await serve(held);
+  let letIn = () => {};
+  const isLetIn = new Promise<void>((resolve) => { letIn = resolve; });
+  await page.route(/[/]parts[/]pictures-/, async (route) => {
+    await isLetIn;
+    await route.continue();
+  });
+  await openLive(page, server.address);
+  await page.evaluate(async () => {
+    const search = document.querySelector<HTMLInputElement>("#q")!;
+    search.value = "rollover";
+    search.dispatchEvent(new Event("input", { bubbles: true }));
+    document.querySelector<HTMLElement>("[data-testid=deployment]")!.click();
+    // Until the search would have begun.
+    await new Promise((resolve) => { setTimeout(resolve, 300); });
+  });
+  letIn();
+  await expect(new RolloutPage(page).verdict).not.toBeEmpty();
+  await expect(page).toHaveURL(server.page(...rollover));
+});
+
 for (const [path, ...parts] of [["/", "lists"], ["/wall", "pictures", "shared"]] as const) {
   test(`the document names the part of its page, which comes beside the program: ${path}`, async ({ page, serve }) => {
     const server = await serve(held);

@@ -6,7 +6,7 @@ use leptos::ev;
 use leptos::html;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
-use leptos_router::hooks::use_navigate;
+use leptos_router::hooks::{use_location, use_navigate};
 use timeline::address::{self, Parameters};
 use timeline::list::{By, Group, Query};
 use timeline::words::grouped;
@@ -43,15 +43,17 @@ pub fn Filter(
     });
     // Letters that were not searched for yet.
     let waiting = StoredValue::new(0_u32);
+    let path = use_location().pathname;
     let typed = move |_| {
+        let typed_at = path.get_untracked();
         waiting.update_value(|letters| *letters += 1);
         browser::run_after(SETTLED, move || {
             let letters = waiting.try_update_value(|letters| {
                 *letters -= 1;
                 *letters
             });
-            // The page may be left by now.
-            if letters == Some(0) {
+            // The page may be left by now, or the router is on the way to another one, which may take a while.
+            if letters == Some(0) && path.get_untracked() == typed_at {
                 seek.run(());
             }
         });

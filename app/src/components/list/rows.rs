@@ -14,15 +14,14 @@ use crate::list::board::{ListBoard, Slot};
 use crate::list::keys;
 use crate::list::row::{Heading, RowText};
 use crate::list::tiny_score::{CLASSES, HIGH, TinyPicture, WIDE};
-use crate::numbers::fixed;
 use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
 /// The headings and rows that are made, between room for those that are not.
 #[component]
 pub fn ListRows(board: ListBoard) -> impl IntoView {
-    let room = |px: RwSignal<f64>| Signal::derive(move || format!("height:{}px", fixed(px.get())));
-    let (before, after) = (room(board.before_px), room(board.after_px));
+    let before = Signal::derive(move || board.before.get().style());
+    let after = Signal::derive(move || board.after.get().style());
     let row = move |slot: Slot| match slot {
         Slot::Head(index) => {
             EitherOf3::A(board.heads.row_signal(index as u128).map(|heading| view! { <Head heading/> }))

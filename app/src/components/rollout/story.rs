@@ -3,6 +3,7 @@
 use leptos::html;
 use leptos::prelude::*;
 use timeline::story::Line;
+use web_sys::Element;
 
 use crate::browser;
 use crate::rollout::board::Board;
@@ -44,17 +45,26 @@ pub fn Story(board: Board, picture: Picture, controls: Controls) -> impl IntoVie
             ("ArrowUp", None) => part.get_untracked().and_then(|part| browser::all_in(&part, "li").last()),
             _ => None,
         };
-        if let Some((button, words)) = to.and_then(|line| line.first_element_child().zip(line.last_element_child())) {
+        if let Some(line) = to {
             event.prevent_default();
-            // Its name is its time alone.
-            let _ = button.set_attribute("aria-description", &words.text_content().unwrap_or_default());
-            browser::focus(&button);
+            focus_line(&line);
         }
     };
     view! {
         <div class="story" tabindex="0" role="region" aria-label="Timeline" data-testid="story" id="story" node_ref=part on:keydown=pressed>
             <ol><ScopedFor each=move || picture.story.order() key=|key| *key children=line/></ol>
         </div>
+    }
+}
+
+/// Gives the focus to the time of a line. Its name is its time alone: the text of the line describes it.
+fn focus_line(line: &Element) {
+    let [time, words] = [line.first_element_child(), line.last_element_child()];
+    // Beside the text is the button that shows all of it.
+    let text = words.and_then(|words| words.first_element_child());
+    if let Some((time, text)) = time.zip(text) {
+        let _ = time.set_attribute("aria-description", &text.text_content().unwrap_or_default());
+        browser::focus(&time);
     }
 }
 
@@ -74,13 +84,13 @@ fn StoryLine(
 ) -> impl IntoView {
     let (zone, is_new) = (board.zone, RwSignal::new(is_new));
     let Line { at_millis, kind, text } = line.get_untracked();
-    let button: NodeRef<html::Button> = NodeRef::new();
+    let element: NodeRef<html::Li> = NodeRef::new();
     // A point on the axis leads here.
     Effect::new(move |_| {
         if picture.pointed.get() == Some(at_millis)
-            && let Some(button) = button.get_untracked()
+            && let Some(element) = element.get_untracked()
         {
-            browser::focus(&button);
+            focus_line(&element);
         }
     });
     // After it led to its moment, space plays on; Enter goes there again.
@@ -92,14 +102,17 @@ fn StoryLine(
     };
     let is_long = text.len() > LONG;
     let is_whole = RwSignal::new(!is_long);
+    // Tab leads to the button from its line only: the story is one Tab stop.
+    let is_here = RwSignal::new(false);
     let title = is_long.then(|| text.clone());
     let more = is_long.then(|| {
         let words = move || if is_whole.get() { "Less" } else { "Full text" };
-        view! { <button type="button" class="more" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{words}</button> }
+        let tabindex = move || if is_here.get() { "0" } else { "-1" };
+        view! { <button type="button" class="more" tabindex=tabindex on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{words}</button> }
     });
     view! {
-        <li class=kind.name() class:new=is_new on:animationend=move |_| is_new.set(false)>
-            <button type="button" class="at" tabindex="-1" title=move || board.dated(at_millis) node_ref=button on:click=move |_| controls.seek(at_millis) on:keydown=pressed>{move || zone.clock(at_millis)}</button>
+        <li class=kind.name() class:new=is_new node_ref=element on:animationend=move |_| is_new.set(false) on:focusin=move |_| is_here.set(true) on:focusout=move |_| is_here.set(false)>
+            <button type="button" class="at" tabindex="-1" title=move || board.dated(at_millis) on:click=move |_| controls.seek(at_millis) on:keydown=pressed>{move || zone.clock(at_millis)}</button>
             <i></i>
             <span><span class:cut=move || !is_whole.get() title=title>{move || zone.replace_times(&text, at_millis)}</span>{more}</span>
         </li>

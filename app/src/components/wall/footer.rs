@@ -39,10 +39,11 @@ pub fn WallFooter(board: WallBoard, query: Query) -> impl IntoView {
         now => format!("{} {}", zone.clock(now).get(..MINUTES).unwrap_or_default(), zone.name(now)),
     };
     let code = address::at(&format!("/qr.svg?path={}", address::segment(&address::list(&query))));
+    let stable = move || wall::stable_count(&board.known_overall(), &query);
     view! {
         <footer class="below">
             <a class=class href=troubled data-testid="more-trouble">{more}</a>
-            <span id="stable-count" data-testid="stable-count">{move || wall::stable_count(&board.known_overall())}</span>
+            <span id="stable-count" data-testid="stable-count">{stable}</span>
             {(0..wall::AT_ONCE).map(told).collect_view()}
             <span class="spread"></span>
             <span id="connections" data-testid="connections" title=connections>{connections}</span>
