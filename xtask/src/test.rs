@@ -34,7 +34,7 @@ const MANY_SEEDS: u32 = 1_000;
 const NO_GO: &str = "no Go here";
 
 /// Rust tests that run at once on few processors: most of them wait, for a server or for a time that is to pass.
-const LEAST_THREADS: usize = 4;
+const LEAST_THREADS: usize = 6;
 
 /// Runs the checks for every change: format, clippy, unit tests, documents, words and architecture. Minutes.
 pub fn check() -> Result<()> {

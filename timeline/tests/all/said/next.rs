@@ -75,7 +75,7 @@ fn what_is_scaled_is_made_or_removed() {
     let mut view = web.view();
     assert_eq!(view.new_of_desired(), "3 of 3");
     view.desired = 5_000;
-    assert_eq!(view.new_of_desired(), "3 of 5,000");
+    assert_eq!(view.new_of_desired(), "5 of 5,000");
     web.deployment(|deployment| deployment.spec.replicas = 5);
     assert_eq!(next(&web), "Waiting for the controllers to react.");
     web.scale(2, 0);
