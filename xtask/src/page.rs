@@ -44,8 +44,8 @@ const WASM_OPT: [&str; 10] = [
     "--strip-debug",
     "--low-memory-unused",
     "--flexible-inline-max-function-size=0",
-    "--always-inline-max-function-size=2",
-    "--one-caller-inline-max-function-size=12",
+    "--always-inline-max-function-size=1",
+    "--one-caller-inline-max-function-size=20",
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
