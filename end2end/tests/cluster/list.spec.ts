@@ -39,10 +39,12 @@ test("three namespaces and three clusters, of which one is dead, on one list and
   await page.goto(`${server.address}/?q=${killed.namespace}`);
   await expect(page.getByTestId("deployment")).toHaveCount(2);
 
-  // The wall of one namespace shows what is stuck, and says that one cluster is silent.
+  // The wall of one namespace shows what is stuck, and that of all says that one cluster is silent.
   await page.goto(`${server.address}/wall?cluster=here&namespace=${stuck.namespace}`);
   await expect(page.locator(".tile")).toHaveCount(1);
   await expect(page.locator(".tile")).toContainText(/cannot start: image \S+ (is not found|cannot be pulled)/);
+  await expect(page.getByTestId("stale")).toBeHidden();
+  await page.goto(`${server.address}/wall`);
   await expect(page.getByTestId("stale")).toContainText("Cluster “gone” unreachable since");
 
   // A link to a finished rollout opens at its moment.

@@ -9,7 +9,7 @@ import { Provider } from "../../fixtures/provider.ts";
 import { Server } from "../../fixtures/server.ts";
 import { cluster, expect, isLive, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 
-test("a viewer signs in on the way to a link, sees their namespace, and is asked again when their token is gone", async ({ page, serve }) => {
+test("a viewer signs in on the way to a link, sees their namespace, and is asked again when their token is gone", async ({ page, serve, complaints }) => {
   test.setTimeout(240_000);
   const [own, other] = [`own-${Date.now()}`, `other-${Date.now()}`];
   await Promise.all([place(own), place(other)]);
@@ -40,6 +40,7 @@ test("a viewer signs in on the way to a link, sees their namespace, and is asked
   await openWatched(page, server.page(cluster, own, "web"));
   await asked("DELETE", `/api/v1/namespaces/${own}/serviceaccounts/ann`);
   await expect(page, "an open page asks to sign in again").toHaveURL(/\/sign-in\?to=/, { timeout: 90_000 });
+  complaints.length = 0; // the browser notes that its address was refused
   await asked("DELETE", `/api/v1/namespaces/${own}`);
   await asked("DELETE", `/api/v1/namespaces/${other}`);
 });
@@ -100,7 +101,7 @@ test("a link opens one Deployment for who has no account, until it is revoked", 
 
   await page.getByRole("button", { name: /^Revoke/ }).click();
   await expect(page.getByText("You have no active links.")).toBeVisible();
-  const over = theirs.getByText("This link does not work: it has expired or was revoked.");
+  const over = theirs.getByText("This link does not work: it has expired or was revoked");
   await expect(over, "an open page ends as well").toBeVisible({ timeout: 60_000 });
   await theirs.reload();
   await expect(theirs, "they may have an account").toHaveURL(/\/sign-in\?to=/);

@@ -214,7 +214,7 @@ test("counts of a thousand pods stand whole beside their picture in the list", a
   const server = await serve(() => held(info, "midway1000"));
   await page.setViewportSize({ width: 1280, height: 720 });
   await openLive(page, server.address);
-  const counted = page.locator(".row .counted").filter({ hasText: "/1000" });
+  const counted = page.locator(".row .counted").filter({ hasText: "/1,000" });
   await expect(counted).toBeVisible();
   expect(await counted.evaluate((counted) => counted.getBoundingClientRect().right <= counted.parentElement!.getBoundingClientRect().right)).toBe(true);
 });
