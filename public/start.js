@@ -28,18 +28,8 @@ const reload = async () => {
 };
 new MutationObserver(reload).observe(root, { attributeFilter: ["data-reload"] });
 // A wall that stopped waits for half a minute, so that a page that stops at once does not reload in a loop, and its reason stays readable.
-// A page that is not connected cannot read why its stream is refused: a proxy may want it to sign in again.
-// Where that led to a page whose stream is refused as well, another time would not help. The program forgets it once it is connected.
-const isFirst = () => {
-  try {
-    const [name, reason] = ["rollcast-reloaded-for", "sign-in"];
-    const known = sessionStorage.getItem(name);
-    sessionStorage.setItem(name, reason);
-    return known !== reason;
-  } catch {
-    return false;
-  }
-};
+// A page that is not connected any more cannot read why its stream is refused: a proxy may want it to sign in again. Where that leads to a
+// page whose stream is refused as well, it never was connected, and is not asked about.
 let isLost;
 setInterval(async () => {
   const isStopped = document.querySelector("#stopped.banner ~ .wall");
@@ -47,7 +37,7 @@ setInterval(async () => {
   isLost = root.dataset.live === "false";
   if (!isStopped && !(isLost && wasLost)) return;
   const status = await askStatus();
-  if (isStopped ? responds(status) : [0, 401, 403].includes(status) && isFirst()) location.reload();
+  if (isStopped ? responds(status) : [0, 401, 403].includes(status)) location.reload();
 }, 30_000);
 // The parts of the program that this page needs come while the program does, which asks for each by the name of its file. One that did not
 // come is asked for again by whoever needs it later.

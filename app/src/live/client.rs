@@ -22,7 +22,6 @@ use crate::rows::set_if_new;
 /// Where the server tells what is followed.
 const STREAM: &str = "/api/v1/stream";
 /// Where the tab remembers for which build it reloaded, or that it did so to sign in: it does so once, until it is connected.
-/// `public/start.js` has both names, too.
 const RELOADED_FOR: &str = "rollcast-reloaded-for";
 const SIGN_IN: &str = "sign-in";
 /// Pages reload spread over this time, in milliseconds, when the server was updated.
