@@ -99,6 +99,7 @@ test("a wall whose stream is refused asks why, and reloads itself only where som
         return loads;
       })
       .toBe(before + 1);
+    await page.waitForSelector("html[data-live=true]");
   }
   [isRefused, isHelped] = [true, false];
   await Promise.all(streams.splice(0).map((stream) => stream.close()));
