@@ -185,8 +185,7 @@ fn name_take_down_before(
 ) -> Option<String> {
     let taken_down = rollout::take_down_millis(model, deployment, rollout).filter(|_| !rollout.is_open())?;
     let started = rollout.started_millis?;
-    let is_in = |gap: &Gap| !gap.is_short() && gap.from_millis < started && gap.to_millis > taken_down;
-    let is_stuck = !deployment.gaps.iter().any(is_in)
+    let is_stuck = !rollout::has_gap_within(deployment, taken_down, started)
         && assess::rollout_causes::was_take_down_stuck(model, deployment, (taken_down, started), skew_millis);
     is_stuck.then(|| format!("Revision {} was blocked: old pods did not go.", rollout.revision))
 }

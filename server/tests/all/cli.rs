@@ -142,8 +142,8 @@ fn the_first_process_of_a_container_can_be_interrupted() {
     } });
     let config = file("first", &KUBECONFIG.replace("\"user\":{}", &format!("\"user\":{exec}")));
     for signal in ["INT", "TERM"] {
-        // The program takes the place of the shell, which is the first process.
-        let script = format!("while kill -{signal} 1; do sleep 0.05; done & exec \"$0\" \"$@\"");
+        // The program takes the place of the shell, which is the first process, and which would end at SIGINT.
+        let script = format!("trap '' {signal}; while kill -{signal} 1; do sleep 0.05; done & exec \"$0\" \"$@\"");
         for (arguments, code) in [
             (&["wait", "web", "--server", &server, "--timeout", "30s"][..], 130),
             (&["serve", "--kubeconfig", &config, "--listen", "127.0.0.1:0", "--no-history"], 0),

@@ -134,8 +134,12 @@ pub fn is_part_unseen(model: &Model, deployment: &Deployment, rollout: &Rollout)
 /// ones.
 pub fn has_gap(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
     let from = began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis);
-    let to = rollout.ended_millis().unwrap_or(Millis::MAX);
-    deployment.gaps.iter().any(|gap| !gap.is_short() && gap.from_millis < to && gap.to_millis > from)
+    has_gap_within(deployment, from, rollout.ended_millis().unwrap_or(Millis::MAX))
+}
+
+/// Returns whether a part of that time was not observed.
+pub fn has_gap_within(deployment: &Deployment, from_millis: Millis, to_millis: Millis) -> bool {
+    deployment.gaps.iter().any(|gap| !gap.is_short() && gap.from_millis < to_millis && gap.to_millis > from_millis)
 }
 
 /// Returns whether a rollout, or the take-down before it, began unobserved.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, Uri};
+use axum::http::{Method, StatusCode, Uri, header};
 use jiff::fmt::strtime;
 use jiff::tz::{Offset, TimeZone};
 use timeline::address::{Address, InvalidParameter, Route, at, below_base};
@@ -32,6 +32,12 @@ impl<S: Send + Sync> FromRequestParts<S> for RequestAddress {
 /// Returns the address of a request; `None` for files and paths that do not exist.
 pub(super) fn address(uri: &Uri) -> Option<Address> {
     Address::read(uri.path_and_query()?.as_str())
+}
+
+/// Returns whether a browser asks for a page, as a person sees it.
+pub(super) fn wants_page(request: &Request) -> bool {
+    let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    request.method() == Method::GET && accepts.is_some_and(|accepts| accepts.contains("text/html"))
 }
 
 /// The workload of an address, with its UID and rollout, which must be valid. Another resource is not found.

@@ -16,7 +16,7 @@ use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use futures::FutureExt;
 use timeline::address::{Route, at};
 
-use super::extract::{Client, OwnOrigin, address};
+use super::extract::{Client, OwnOrigin, address, wants_page};
 use super::respond::{AuditEntry, policy, turn_away};
 use super::{share_entry, sign_in};
 use crate::access::cookie::{SealPurpose, SessionKeys};
@@ -55,7 +55,7 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
         );
         (StatusCode::MISDIRECTED_REQUEST, text).into_response()
     } else if scheme == Some(Scheme::HTTP)
-        && is_page_without_tls(request.method(), request.headers())
+        && is_page_without_tls(&request)
         && let Some(public) = server_address.secure_url(host)
     {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
@@ -238,11 +238,10 @@ fn is_of_page(request: &Request) -> bool {
 }
 
 /// Returns whether a browser asked for a page without TLS, if it came to the proxy by HTTP.
-fn is_page_without_tls(method: &Method, headers: &HeaderMap) -> bool {
-    let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+fn is_page_without_tls(request: &Request) -> bool {
     // Browsers send it over TLS only. A proxy says http too if another one in front of it ends TLS: a redirect would never end.
-    let used_tls = headers.contains_key("sec-fetch-mode");
-    *method == Method::GET && accepts.contains("text/html") && !used_tls
+    let used_tls = request.headers().contains_key("sec-fetch-mode");
+    wants_page(request) && !used_tls
 }
 
 /// Returns whether a page of another site makes the browser send this, and not by a link that a viewer follows.

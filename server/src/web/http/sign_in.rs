@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use app::pages::sign_in::{SignInMethod, SignInPayload};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
 use serde::Deserialize;
 use timeline::address::{Route, at};
 
-use super::extract::{Client, RequestAddress, local};
+use super::extract::{Client, RequestAddress, local, wants_page};
 use super::respond::{AuditEntry, UNCHECKED, render_bare, turn_away};
 use super::share_entry;
 use crate::access::cookie::{SealPurpose, SessionKeys};
@@ -208,12 +208,10 @@ async fn render_page(rollcast: &Rollcast, status: StatusCode, payload: SignInPay
 /// Returns the response to an unauthenticated request: a redirect to sign-in for pages.
 pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Request) -> Response {
     let auth = &rollcast.site.auth;
-    let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let is_page = request.method() == Method::GET && accepts.contains("text/html");
+    let is_page = wants_page(&request);
     let is_over = |shares: &Arc<Shares>| shares.is_over(request.headers(), clock::now_millis());
-    let is_link_over = rollcast.site.shares.as_ref().is_some_and(is_over);
     match error {
-        AuthError::SignInRequired | AuthError::NotFromProxy if is_link_over => {
+        AuthError::SignInRequired | AuthError::NotFromProxy if rollcast.site.shares.as_ref().is_some_and(is_over) => {
             let refused = unauthorized(rollcast, LINK_IS_OVER, is_page, request).await;
             if !is_page {
                 return refused;
