@@ -1,8 +1,6 @@
 //! Causes that pods show: how they fail, and what they wait for. One cause for all pods that show the same, with the first of them as
 //! the example.
 
-use std::collections::BTreeSet;
-
 use super::alike::{PodCause, is_alike};
 use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, Severity, StartTime};
@@ -13,7 +11,7 @@ use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, PodCondition, Role};
 use crate::model::{Event, Pod, PodState};
-use crate::rules::messages::{self, GATED, NewNode, StartHold, new_node};
+use crate::rules::messages::{self, GATED, NewNode, StartHold};
 use crate::rules::phase::{allowed_as_before_millis, init_at_work};
 use crate::rules::pulls::{self, is_image_reason};
 
@@ -312,13 +310,14 @@ impl<'m> Assessment<'m> {
     /// Returns the node that is being added for one of these pods, which has none yet: other pods that fit on it get no
     /// answer of their own.
     fn coming_node(&self, pods: &[&Pod]) -> Option<NewNode> {
-        let lately = self.now.millis - NEW_NODE_MILLIS;
-        let recent = self.deployment.events.iter().rev().filter(|event| event.at_millis >= lately);
-        let mut answers = recent.filter_map(|event| Some((event, messages::node_comes(event)?))).peekable();
-        answers.peek()?;
-        let has_none = |pod: &&&Pod| pod.state() == PodState::Scheduling;
-        let unplaced: BTreeSet<&str> = pods.iter().filter(has_none).map(|pod| pod.name.as_str()).collect();
-        answers.find(|(event, _)| unplaced.contains(event.about.1.as_str())).map(|(_, node)| node)
+        let unplaced = pods.iter().filter(|pod| pod.state() == PodState::Scheduling);
+        let mut answers = unplaced.filter_map(|pod| self.new_node(pod));
+        answers.find(|node| matches!(node, NewNode::Comes(_)))
+    }
+
+    /// Returns the last answer of an autoscaler to a pod without a node. One that has not come for long is not being added any more.
+    fn new_node(&self, pod: &Pod) -> Option<NewNode> {
+        messages::new_node(self.deployment, pod, self.now.millis - NEW_NODE_MILLIS)
     }
 
     fn scheduling(&self, pod: &Pod, comes: Option<&NewNode>) -> Option<CauseKind> {
@@ -330,8 +329,8 @@ impl<'m> Assessment<'m> {
                 lasts.then_some(CauseKind::NoScheduler { nominated })
             }
             _ => {
-                let answer = new_node(self.deployment, pod, self.now.millis - NEW_NODE_MILLIS);
-                Some(CauseKind::Unschedulable { node: answer.or_else(|| comes.cloned()) })
+                let node = self.new_node(pod).or_else(|| comes.cloned());
+                Some(CauseKind::Unschedulable { node })
             }
         }
     }

@@ -193,28 +193,22 @@ pub enum NewNode {
 /// is being added holds for Events since then.
 pub fn new_node(deployment: &Deployment, pod: &Pod, since_millis: Millis) -> Option<NewNode> {
     let answer = events(deployment, "Pod", &pod.name).find_map(|event| match event.reason.as_str() {
-        "NotTriggerScaleUp" => Some((event, NewNode::Refused(event.message.clone()))),
+        // The second one is that of GKE, of a scale-up that was triggered.
+        "NotTriggerScaleUp" | "FailedScaleUp" => Some((event, NewNode::Refused(text(event).to_owned()))),
         // Karpenter's, with the reason that the scheduler's Events have.
         "FailedScheduling" => {
             let why = text(event).strip_prefix("Failed to schedule pod, ")?;
             Some((event, NewNode::Refused(why.to_owned())))
         }
-        _ => Some((event, node_comes(event)?)),
+        "TriggeredScaleUp" => Some((event, NewNode::Comes("cluster-autoscaler"))),
+        "Nominated" => Some((event, NewNode::Comes("Karpenter"))),
+        _ => None,
     });
     let is_late = |node: &NewNode, at_millis: Millis| matches!(node, NewNode::Comes(_)) && at_millis < since_millis;
     let answer = answer.filter(|(event, node)| !is_late(node, event.at_millis)).map(|(_, node)| node);
     match (answer, pod.now.nominated_node.as_deref()) {
         (answer @ Some(NewNode::Comes(_)), _) | (answer, None) => answer,
         (_, Some(node)) => Some(NewNode::Nominated(node.to_owned())),
-    }
-}
-
-/// Returns the node that is being added, if the Event says so.
-pub fn node_comes(event: &Event) -> Option<NewNode> {
-    match event.reason.as_str() {
-        "TriggeredScaleUp" => Some(NewNode::Comes("cluster-autoscaler")),
-        "Nominated" => Some(NewNode::Comes("Karpenter")),
-        _ => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What schedulers, autoscalers and nodes say reaches the sentence, and says no more than it means.
 
-use super::evidence::{command, first, matter, replacing};
+use super::evidence::{causes, command, first, matter, replacing};
 use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting, warning};
 use timeline::Millis;
 use timeline::fact::{ConditionStatus, ContainerState, EventFact, Phase, PodCondition, PodFact};
@@ -329,6 +329,20 @@ fn a_node_that_is_added_for_one_pod_is_for_all() {
     assert_eq!(first(&web), comes);
     web.now += 1;
     assert_eq!(first(&web), "No node fits 2 pods: 1 Insufficient cpu.");
+}
+
+/// GKE says so of a pod whose scale-up was triggered.
+#[test]
+fn a_node_that_could_not_be_added_for_one_pod_does_not_come_for_another() {
+    let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.add_pod(201, SECOND, unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+    web.event(200, "TriggeredScaleUp", "pod triggered scale-up");
+    let why = "Node scale up in zones us-central1-c associated with this pod failed: GCE out of resources.";
+    web.wait(5_000).event(200, "FailedScaleUp", why);
+    web.now += 6_000;
+    let failed = format!("No node fits pod p0200: 1 Insufficient cpu. No node is added: {why}");
+    assert_eq!(causes(&web), [failed.as_str(), "No node fits pod p0201: 1 Insufficient cpu."]);
+    assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
 }
 
 /// Lists have Events by name, which tells when each came for the first time.
