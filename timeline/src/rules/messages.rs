@@ -181,7 +181,7 @@ pub fn last_kill(
 /// What may become of a pod for which there is no node: room on one, or the answer of an autoscaler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewNode {
-    /// It is nominated for this one: the scheduler makes room there, or is about to bind it.
+    /// It is nominated for this one: the scheduler makes room there, or is about to bind it, or Karpenter expects that.
     Nominated(String),
     /// One is being added, and who says so.
     Comes(&'static str),
@@ -201,14 +201,27 @@ pub fn new_node(deployment: &Deployment, pod: &Pod, since_millis: Millis) -> Opt
             Some((event, NewNode::Refused(why.to_owned())))
         }
         "TriggeredScaleUp" => Some((event, NewNode::Comes("cluster-autoscaler"))),
-        "Nominated" => Some((event, NewNode::Comes("Karpenter"))),
+        "Nominated" => Some((event, nominated_node(deployment, event, since_millis))),
         _ => None,
     });
-    let is_late = |node: &NewNode, at_millis: Millis| matches!(node, NewNode::Comes(_)) && at_millis < since_millis;
+    let is_late = |node: &NewNode, at_millis: Millis| !matches!(node, NewNode::Refused(_)) && at_millis < since_millis;
     let answer = answer.filter(|(event, node)| !is_late(node, event.at_millis)).map(|(_, node)| node);
     match (answer, pod.now.nominated_node.as_deref()) {
         (answer @ Some(NewNode::Comes(_)), _) | (answer, None) => answer,
         (_, Some(node)) => Some(NewNode::Nominated(node.to_owned())),
+    }
+}
+
+/// Reads for which node Karpenter nominates a pod: "Pod should schedule on: nodeclaim/a" is one that it adds, "nodeclaim/a, node/b" one that
+/// has registered. If its claim alone was named since then, the node is still being added: its devices may be missing.
+fn nominated_node(deployment: &Deployment, event: &Event, since_millis: Millis) -> NewNode {
+    let is_added = |claim: &str| {
+        let mut recent = deployment.events.iter().filter(|known| known.at_millis >= since_millis);
+        recent.any(|known| known.reason == event.reason && text(known) == claim)
+    };
+    match text(event).split_once("node/") {
+        Some((claim, node)) if !is_added(claim.trim_end_matches(", ")) => NewNode::Nominated(node.to_owned()),
+        _ => NewNode::Comes("Karpenter"),
     }
 }
 

@@ -431,6 +431,24 @@ fn the_wait_for_a_scheduler_counts_from_the_removal_of_the_gates() {
 }
 
 #[test]
+fn a_node_that_karpenter_has_not_just_added_is_not_being_added() {
+    let said = |nodes: &[&str], apart_millis: Millis| {
+        let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
+        for node in nodes {
+            web.wait(apart_millis).event(200, "Nominated", &format!("Pod should schedule on: {node}"));
+        }
+        first(&web)
+    };
+    let comes = "No node fits pod p0200: 1 Insufficient cpu. A node is being added (Karpenter).";
+    let waits = "No node fitted pod p0200: 1 Insufficient cpu. It is nominated for node b, and waits for room there or to be bound.";
+    assert_eq!(said(&["nodeclaim/a"], 1_000), comes);
+    assert_eq!(said(&["nodeclaim/a", "nodeclaim/a, node/b"], 900_000), comes, "it has registered since");
+    assert_eq!(said(&["nodeclaim/a", "nodeclaim/a, node/b"], 900_001), waits);
+    assert_eq!(said(&["nodeclaim/c", "nodeclaim/a, node/b"], 1_000), waits);
+    assert_eq!(said(&["node/b"], 1_000), waits);
+}
+
+#[test]
 fn karpenter_says_that_no_node_comes() {
     let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."));
     web.event(200, "Nominated", "Pod should schedule on: nodeclaim/a");
