@@ -135,15 +135,17 @@ pub fn last_kill(
     let is_killed = exit_code.is_some_and(|code| STOPPED.contains(&code));
     let is_stopped = is_killed || exit_code == Some(0);
     let was_running = |event: &Event| started.map(|at| at.saturating_add(skew_millis) < event.at_millis);
-    // It ran when its pod had lost its sandbox. Init containers that were done before run again in the next one.
-    let is_of_sandbox = |event: &Event| {
-        let was_there = was_running(event) == Some(true);
-        let finished = exit.and_then(|exit| exit.finished_millis).map(|at| at.saturating_add(skew_millis));
-        was_there && (is_stopped || finished.is_some_and(|at| at >= event.at_millis - EARLY_MILLIS))
+    // The kubelet tells why it stops a container before it does so. What ended by itself earlier, or ran later, did not end for it.
+    let finished = exit.and_then(|exit| exit.finished_millis).map(|at| at.saturating_add(skew_millis));
+    let ended_after = |event: &Event| finished.is_some_and(|at| at >= event.at_millis - EARLY_MILLIS);
+    let ended_for = |event: &Event| match was_running(event) {
+        Some(was_running) => was_running && (is_stopped || ended_after(event)),
+        None => is_stopped,
     };
     let killed_for = |event: &Event| {
         if event.reason == "SandboxChanged" {
-            return is_of_sandbox(event).then_some(ContainerEnd::Sandbox);
+            // Init containers that were done before run again in the next one.
+            return (started.is_some() && ended_for(event)).then_some(ContainerEnd::Sandbox);
         }
         if event.reason == "FailedPostStartHook" {
             return is_about(&event).then_some(ContainerEnd::PostStartHook);
@@ -154,8 +156,7 @@ pub fn last_kill(
         let changes =
             [(" resize requires restart", ContainerEnd::Resized), (" definition changed", ContainerEnd::Redefined)];
         if let Some((_, change)) = changes.into_iter().find(|(words, _)| rest.starts_with(*words)) {
-            // One that ended by itself after a change did not end for it.
-            return (is_stopped && was_running(event) != Some(false)).then_some(change);
+            return ended_for(event).then_some(change);
         }
         let what = rest.strip_prefix(" failed ")?;
         let mut probes = [ContainerEnd::LivenessProbe, ContainerEnd::StartupProbe].into_iter();

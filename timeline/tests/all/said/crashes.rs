@@ -190,6 +190,31 @@ fn restarted_for(killing: &str, why: &str) {
     assert!(first(&web).contains("with exit code 1"), "{}", first(&web));
 }
 
+/// A program may exit as it likes when it is asked to stop.
+#[test]
+fn a_container_that_is_stopped_for_a_change_of_the_spec_may_end_with_any_exit_code() {
+    let said = |finished_millis: i64, ran_millis: i64| {
+        let mut web = Web::live(2);
+        let skew_millis = web.timeline.skew_millis();
+        web.wait_until(60_000).event(100, "Killing", "Container web resize requires restart");
+        web.wait_until(62_000).pod(100, |pod| {
+            unready(pod);
+            let started_millis = Some(62_000 - skew_millis);
+            (pod.containers[0].restarts, pod.containers[0].started_millis) = (1, started_millis);
+            let exit = Exit { code: 1, reason: "Error".into(), ..Exit::default() };
+            let finished_millis = Some(finished_millis - skew_millis);
+            pod.containers[0].last_exit = Some(Exit { finished_millis, ran_millis: Some(ran_millis), ..exit }.into());
+        });
+        web.report();
+        first(&web)
+    };
+    let resized = "Container web was restarted for a resize of its resources: 1 restart so far (pod p0100).";
+    assert!(said(61_000, 40_000).starts_with(resized), "{}", said(61_000, 40_000));
+    let ended = "Container web ended with exit code 1: 1 restart so far (pod p0100).";
+    assert!(said(57_000, 40_000).starts_with(ended), "it ended before: {}", said(57_000, 40_000));
+    assert!(said(62_000, 1_000).starts_with(ended), "it started later: {}", said(62_000, 1_000));
+}
+
 #[test]
 fn an_exit_code_of_some_pods_is_not_told_of_all() {
     let said = |codes: [i32; 2]| {
