@@ -9,7 +9,7 @@
 use super::assessment::Now;
 use crate::Millis;
 use crate::model::container::{FORGETS_MILLIS, LOOP_EXITS};
-use crate::model::fact::{Container, ContainerState, Role};
+use crate::model::fact::{Container, ContainerState, RESTARTING_ALL, Role};
 use crate::model::{Pod, PodState};
 use crate::rules::phase::{awaits_init_container, is_done, is_over};
 
@@ -26,20 +26,21 @@ pub struct Crash<'p> {
     pub runs_since_millis: Option<Millis>,
 }
 
-/// Returns the container of a pod that ended most often and has not recovered.
+/// Returns the container of a pod that ended most often and has not recovered. One that ended by itself comes first.
 pub fn crash<'p>(pod: &'p Pod, now: Now) -> Option<Crash<'p>> {
     if pod.now.terminal_millis.is_some() || pod.state().is_ending() {
         return None;
     }
     let crashes = pod.now.containers.iter().filter_map(|container| of_container(pod, container, now));
-    let rank = |crash: &Crash<'_>| (crash.is_loop, crash.container.exits());
+    let rank = |crash: &Crash<'_>| (crash.is_loop, !is_taken_along(crash.container), crash.container.exits());
     // Of several the first one that ended most often.
     crashes.reduce(|most, next| if rank(&next) > rank(&most) { next } else { most })
 }
 
-/// Returns the other containers of the pod that end again and again.
+/// Returns the other containers of the pod that end again and again, and by themselves.
 pub fn other_crashing_containers<'p>(pod: &'p Pod, crash: &Crash<'_>, now: Now) -> impl Iterator<Item = &'p Container> {
     let others = pod.now.containers.iter().filter(move |container| container.name != crash.container.name);
+    let others = others.filter(|container| !is_taken_along(container));
     others.filter(move |container| of_container(pod, container, now).is_some_and(|other| other.is_loop))
 }
 
@@ -68,6 +69,11 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
     let is_over = if is_loop { has_recovered } else { is_past };
     let is_final = container.is_final && !pod.now.containers.iter().any(may_restart_all);
     (!is_over).then_some(Crash { container, is_loop, is_final, runs_since_millis })
+}
+
+/// Returns whether its kubelet removed the container because another one ended whose rule has all of them started again.
+fn is_taken_along(container: &Container) -> bool {
+    !container.restarts_all && container.last_exit.as_ref().is_some_and(|exit| exit.reason == RESTARTING_ALL)
 }
 
 /// Returns whether this container can still cause a restart of all containers.

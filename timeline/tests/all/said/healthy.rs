@@ -2,7 +2,7 @@
 
 use super::evidence::first;
 use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
-use timeline::fact::{ConditionStatus, ContainerState, Exit, RESTARTING_ALL, STATUS_UNKNOWN};
+use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, RESTARTING_ALL, Role, STATUS_UNKNOWN};
 use timeline::view::Tone;
 
 /// Revision 2 replaces revision 1, pod by pod; each new pod runs at once and is ready after so many seconds.
@@ -189,6 +189,29 @@ fn a_container_that_its_kubelet_removed_or_lost_ended_once() {
         let crashes = "[Failing] Revision 2 is failing: container web crashes with exit code 1.";
         assert_eq!(web.verdict(), crashes);
     }
+}
+
+/// It ends with a code for which its rule has the kubelet remove all containers of the pod and start them again.
+#[test]
+fn of_containers_that_are_restarted_together_the_one_with_the_rule_crashes() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, |pod| {
+        unready(pod);
+        let watcher = Container::new("watcher".into(), Role::App);
+        pod.containers.push(Container { restarts_all: true, ..watcher });
+        for container in &mut pod.containers {
+            let exit = Exit { code: 137, reason: RESTARTING_ALL.into(), ..Exit::default() };
+            (container.state, container.last_exit) = (Some(waiting(RESTARTING_ALL, "")), Some(exit.into()));
+            container.restarts = 2;
+        }
+    });
+    web.report();
+    assert_eq!(first(&web), "Container watcher crashes: 2 restarts so far (pod p0200).");
+    // The other one ends by itself, too.
+    web.pod(200, crashing(2));
+    let too = "Container watcher ends again and again too.";
+    let crashes = "Container web crashes with exit code 1: 2 restarts so far (pod p0200).";
+    assert_eq!(first(&web), format!("{crashes} {too}"));
 }
 
 #[test]
