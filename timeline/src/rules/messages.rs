@@ -370,8 +370,12 @@ pub fn is_quota(message: &str) -> bool {
 
 /// Returns whether the API server, or a webhook, refuses the request by decision; other errors may pass.
 pub fn is_decided(message: &str) -> bool {
-    is_quota(message)
-        || ["denied the request", "is forbidden", "is invalid"].iter().any(|words| message.contains(words))
+    let has_any = |texts: &[&str]| texts.iter().any(|text| message.contains(text));
+    // A quota that has not been counted yet, and what the API server has not read yet, decide nothing.
+    let may_pass =
+        has_any(&["status unknown for quota", "not yet ready to handle request", "not yet synced to use"]);
+    let is_refused = has_any(&["denied the request", "denied request: ", "is forbidden", "is invalid"]);
+    is_quota(message) || (is_refused && !may_pass)
 }
 
 #[cfg(test)]
@@ -404,6 +408,11 @@ mod tests {
     fn an_api_server_that_is_busy_decides_nothing() {
         assert!(is_decided("pods \"web-1\" is forbidden: violates PodSecurity \"restricted:latest\""));
         assert!(is_decided("admission webhook \"policy\" denied the request: no latest tags"));
+        assert!(is_decided("policy 'sidecars' with binding 'shop' denied request: no such key: team"));
         assert!(!is_decided("Internal error occurred: failed calling webhook: context deadline exceeded"));
+        assert!(!is_decided("pods \"web-1\" is forbidden: status unknown for quota: q, resources: pods"));
+        assert!(!is_decided("pods \"web-1\" is forbidden: not yet ready to handle request"));
+        let policy = "policy 'sidecars' with binding 'shop' denied request";
+        assert!(!is_decided(&format!("{policy}: paramKind kind `a` not yet synced to use for admission")));
     }
 }

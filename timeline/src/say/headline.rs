@@ -152,9 +152,10 @@ fn refuses(message: &str) -> Option<String> {
         let level = level.split(':').next().unwrap_or_default();
         return Some(format!("Pod Security \"{}\" forbids", safe(level)));
     }
-    // ValidatingAdmissionPolicy 'policy' with binding 'binding' denied request: …
-    let policy = message.split_once("ValidatingAdmissionPolicy '").and_then(|(_, rest)| rest.split_once('\''));
-    if let Some((policy, _)) = policy {
+    // "ValidatingAdmissionPolicy 'policy' with binding 'binding' denied request: …", without the binding if the policy is not valid. Of a
+    // MutatingAdmissionPolicy it is "policy 'policy' with binding …".
+    let named = message.split_once("' with binding '").or_else(|| message.split_once("' denied request: "));
+    if let Some((_, policy)) = named.and_then(|(until_name, _)| until_name.rsplit_once('\'')) {
         return Some(format!("policy {} denies", safe(policy)));
     }
     let webhook = quoted(message, "admission webhook \"").filter(|_| message.contains("denied the request"));
