@@ -7,6 +7,7 @@ use super::pod_causes::WORTH_MILLIS;
 use super::rollout_causes::of_pod;
 use super::severity::LOST_MILLIS;
 use crate::Millis;
+use crate::model::fact::Container;
 use crate::model::pod::{FLAP_MILLIS, FLAPS};
 use crate::model::{Pod, PodState};
 use crate::rules::messages::probe_saw;
@@ -38,9 +39,13 @@ impl Assessment<'_> {
         let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set));
         let probe_millis = set.map_or(0, |set| set.now.probe_millis).min(LONGEST_PROBE_MILLIS);
         let allowed_millis = allowed_until_ready_millis(probe_millis);
-        let is_startup = pod.now.containers.iter().any(|container| container.is_in_startup);
-        // A readiness probe may fail for as long as it likes.
-        let limit_millis = if is_startup { probe_millis } else { 0 };
+        let in_startup = || pod.now.containers.iter().filter(|container| container.is_in_startup);
+        let is_startup = in_startup().next().is_some();
+        let is_of_template = |container: &Container| {
+            set.is_some_and(|set| set.images.iter().any(|image| image.container == container.name))
+        };
+        // A readiness probe may fail for as long as it likes, and that of an injected container is not in the template.
+        let limit_millis = if is_startup && in_startup().all(is_of_template) { probe_millis } else { 0 };
         let time = StartTime { probe_millis: limit_millis, ..self.start_time(spent_millis, allowed_millis, pod) };
         let probe = if is_startup { "Startup probe" } else { "Readiness probe" };
         let saw = probe_saw(self.deployment, pod, probe, since).map(str::to_owned);

@@ -39,6 +39,13 @@ fn probes_are_named_as_a_limit_only_where_there_are_some() {
     web.pod(100, |pod| pod.containers[0].is_in_startup = true);
     let begin = "1 new pod is running but the startup probe has not passed for 40 s.";
     assert_eq!(first(&web), format!("{begin} That is longer than the 24 s that its probes allow."));
+    web.pod(100, |pod| {
+        let state = Some(ContainerState::Running);
+        let proxy = Container::new("proxy".into(), Role::App);
+        pod.containers.push(Container { state, is_in_startup: true, ..proxy });
+    });
+    let allowed = format!("{begin} That is longer than the 36 s that Rollcast allows.");
+    assert_eq!(first(&web), allowed, "the probe of an injected container is not in the template");
 }
 
 #[test]
