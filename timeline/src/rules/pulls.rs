@@ -4,7 +4,8 @@ use super::messages::{events, last_event, text};
 use crate::model::Deployment;
 use crate::words::image_parts;
 
-/// The reason of an image that is not on the node and may not be pulled.
+/// The reason of an image with `imagePullPolicy: Never` that is not on the node, or for which the pod has no credentials. The kubelet does
+/// not say which.
 pub const NEVER_PULL: &str = "ErrImageNeverPull";
 
 /// Why an image cannot be pulled.

@@ -8,7 +8,7 @@ use super::tense::past;
 use crate::assess::failed_pods::COMPLETED;
 use crate::assess::{Assessment, Cause, CauseKind, Refused, pull_failure};
 use crate::rules::messages::{self, NewNode, StartHold};
-use crate::rules::pulls::{NEVER_PULL, PullFailure};
+use crate::rules::pulls::PullFailure;
 use crate::words::{safe, short};
 
 /// Longest message that is a headline, in words.
@@ -34,9 +34,6 @@ fn current_matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 PullFailure::Platform => format!("{image} has no variant for the node's platform"),
                 PullFailure::Hidden => format!("{image} does not exist, or access is denied"),
                 PullFailure::Denied => format!("access to {image} is denied"),
-                PullFailure::Unusable if evidence.reason == NEVER_PULL => {
-                    format!("{image} is not on the node ({NEVER_PULL})")
-                }
                 PullFailure::Unusable => format!("{image} cannot be pulled ({})", safe(&evidence.reason)),
                 _ => match failure.words().map(str::to_owned).or_else(detail) {
                     Some(words) => format!("{image} cannot be pulled ({words})"),

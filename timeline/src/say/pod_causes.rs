@@ -63,7 +63,8 @@ pub(super) fn image_cause(
     let of = container.as_ref().map(|(role, name)| format!(" of {}", container_name(*role, name)));
     let of = of.unwrap_or_default();
     if reason == NEVER_PULL {
-        return format!("{image}{of} is not on the node, and its imagePullPolicy is Never ({one_is}).");
+        let why = "is not on the node, or the pod may not use it there; its imagePullPolicy is Never";
+        return format!("{image}{of} {why} ({one_is}).");
     }
     let because = match (failure.words(), pull_detail(cause, assessment)) {
         (Some(words), _) => words.to_owned(),

@@ -209,14 +209,15 @@ fn an_image_that_cannot_be_used_says_why() {
 }
 
 #[test]
-fn an_image_that_is_never_pulled_is_not_on_the_node() {
+fn an_image_that_is_never_pulled_is_not_on_the_node_or_not_for_the_pod() {
     let mut web = replacing(|pod| {
         creating(pod);
         let message = "Container image \"web:v2\" is not present with pull policy of Never";
         pod.containers[0].state = Some(waiting("ErrImageNeverPull", message));
     });
     web.now += 1_000;
-    assert_eq!(first(&web), "Image web:v2 is not on the node, and its imagePullPolicy is Never (pod p0200).");
+    let said = "Image web:v2 is not on the node, or the pod may not use it there; its imagePullPolicy is Never (pod p0200).";
+    assert_eq!(first(&web), said);
 }
 
 #[test]
