@@ -26,7 +26,9 @@ pub struct Crash<'p> {
     pub runs_since_millis: Option<Millis>,
 }
 
-/// Returns the container of a pod that ended most often and has not recovered. One that ended by itself comes first.
+/// Returns the container of a pod that ended most often and has not recovered.
+///
+/// Those that ended by themselves come first.
 pub fn crash<'p>(pod: &'p Pod, now: Now) -> Option<Crash<'p>> {
     if pod.now.terminal_millis.is_some() || pod.state().is_ending() {
         return None;
@@ -71,7 +73,9 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
     (!is_over).then_some(Crash { container, is_loop, is_final, runs_since_millis })
 }
 
-/// Returns whether its kubelet removed the container because another one ended whose rule has all of them started again.
+/// Returns whether the container was removed for the rule of another one.
+///
+/// That one ended, and its rule has the kubelet start all containers of the pod again.
 fn is_taken_along(container: &Container) -> bool {
     !container.restarts_all && container.last_exit.as_ref().is_some_and(|exit| exit.reason == RESTARTING_ALL)
 }

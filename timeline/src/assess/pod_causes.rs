@@ -315,7 +315,7 @@ impl<'m> Assessment<'m> {
         answers.find(|node| matches!(node, NewNode::Comes(_)))
     }
 
-    /// Returns the last answer of an autoscaler to a pod without a node. One that has not come for long is not being added any more.
+    /// Returns the last answer of an autoscaler to a pod without a node, as long as it holds.
     fn new_node(&self, pod: &Pod) -> Option<NewNode> {
         messages::new_node(self.deployment, pod, self.now.millis - NEW_NODE_MILLIS)
     }

@@ -135,7 +135,8 @@ pub fn last_kill(
     let is_killed = exit_code.is_some_and(|code| STOPPED.contains(&code));
     let is_stopped = is_killed || exit_code == Some(0);
     let was_running = |event: &Event| started.map(|at| at.saturating_add(skew_millis) < event.at_millis);
-    // The kubelet tells why it stops a container before it does so. What ended by itself earlier, or ran later, did not end for it.
+    // The kubelet says why it stops a container before it does so: one that ended earlier, or started later, did not end
+    // for that.
     let finished = exit.and_then(|exit| exit.finished_millis).map(|at| at.saturating_add(skew_millis));
     let ended_after = |event: &Event| finished.is_some_and(|at| at >= event.at_millis - EARLY_MILLIS);
     let ended_for = |event: &Event| match was_running(event) {
@@ -182,7 +183,7 @@ pub fn last_kill(
 /// What may become of a pod for which there is no node: room on one, or the answer of an autoscaler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewNode {
-    /// It is nominated for this one: the scheduler makes room there, or is about to bind it, or Karpenter expects that.
+    /// It is nominated for this one, by the scheduler or by Karpenter: it waits for room there, or to be bound.
     Nominated(String),
     /// One is being added, and who says so.
     Comes(&'static str),
@@ -213,8 +214,9 @@ pub fn new_node(deployment: &Deployment, pod: &Pod, since_millis: Millis) -> Opt
     }
 }
 
-/// Reads for which node Karpenter nominates a pod: "Pod should schedule on: nodeclaim/a" is one that it adds, "nodeclaim/a, node/b" one that
-/// has registered. If its claim alone was named since then, the node is still being added: its devices may be missing.
+/// Reads for which node Karpenter nominates a pod. "Pod should schedule on: nodeclaim/a" is one that it adds,
+/// "nodeclaim/a, node/b" one that has registered. If its claim alone was named since then, the node is still being
+/// added: its devices may be missing.
 fn nominated_node(deployment: &Deployment, event: &Event, since_millis: Millis) -> NewNode {
     let is_added = |claim: &str| {
         let mut recent = deployment.events.iter().filter(|known| known.at_millis >= since_millis);
@@ -372,8 +374,7 @@ pub fn is_quota(message: &str) -> bool {
 pub fn is_decided(message: &str) -> bool {
     let has_any = |texts: &[&str]| texts.iter().any(|text| message.contains(text));
     // A quota that has not been counted yet, and what the API server has not read yet, decide nothing.
-    let may_pass =
-        has_any(&["status unknown for quota", "not yet ready to handle request", "not yet synced to use"]);
+    let may_pass = has_any(&["status unknown for quota", "not yet ready to handle request", "not yet synced to use"]);
     let is_refused = has_any(&["denied the request", "denied request: ", "is forbidden", "is invalid"]);
     is_quota(message) || (is_refused && !may_pass)
 }

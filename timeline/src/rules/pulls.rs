@@ -4,8 +4,9 @@ use super::messages::{events, last_event, text};
 use crate::model::Deployment;
 use crate::words::image_parts;
 
-/// The reason of an image with `imagePullPolicy: Never` that is not on the node, or for which the pod has no credentials. The kubelet does
-/// not say which.
+/// The reason of an image that may not be pulled.
+///
+/// It is not on the node, or the pod has no credentials for it: the kubelet does not say which.
 pub const NEVER_PULL: &str = "ErrImageNeverPull";
 
 /// Why an image cannot be pulled.

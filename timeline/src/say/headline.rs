@@ -149,8 +149,8 @@ fn refuses(message: &str) -> Option<String> {
         let level = level.split(':').next().unwrap_or_default();
         return Some(format!("Pod Security \"{}\" forbids", safe(level)));
     }
-    // "ValidatingAdmissionPolicy 'policy' with binding 'binding' denied request: …", without the binding if the policy is not valid. Of a
-    // MutatingAdmissionPolicy it is "policy 'policy' with binding …".
+    // "ValidatingAdmissionPolicy 'policy' with binding 'binding' denied request: …", or without the binding; of a
+    // MutatingAdmissionPolicy "policy 'policy' with binding …".
     let named = message.split_once("' with binding '").or_else(|| message.split_once("' denied request: "));
     if let Some((_, policy)) = named.and_then(|(until_name, _)| until_name.rsplit_once('\'')) {
         return Some(format!("policy {} denies", safe(policy)));

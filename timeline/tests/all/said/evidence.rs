@@ -185,7 +185,10 @@ fn who_forbids_pods_is_named() {
             "pods \"web-1\" is forbidden: ValidatingAdmissionPolicy 'no-latest' with binding 'shop' denied request: no",
             "policy no-latest denies new pods.",
         ),
-        ("pods \"web-1\" is forbidden: ValidatingAdmissionPolicy 'shop' denied request: no", "policy shop denies new pods."),
+        (
+            "pods \"web-1\" is forbidden: ValidatingAdmissionPolicy 'shop' denied request: no",
+            "policy shop denies new pods.",
+        ),
         ("policy 'sidecars' with binding 'shop' denied request: no such key: team", "policy sidecars denies new pods."),
         ("Internal error occurred: failed calling webhook \"policy\": timeout", "webhook policy cannot be called."),
         ("Internal error occurred: resource quota evaluation timed out", "the API server refuses new pods."),
