@@ -96,9 +96,10 @@ fn repository(image: &str) -> &str {
     }
 }
 
-/// Returns whether a name continues with this letter: "web" is no name in "web-1".
+/// Returns whether a name continues with this letter: "web" is no name in "web-1". The kubelet joins the name of a pod and its namespace
+/// with "_".
 fn goes_on(letter: Option<char>) -> bool {
-    letter.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'))
+    letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '-')
 }
 
 impl Names {
@@ -319,6 +320,7 @@ mod tests {
             ("on ip-10-0-0-1.ec2.internal", "on node-1"),
             ("", ""),
             ("täglich shop", "täglich namespace-1"),
+            ("container=app pod=web-5d7_shop(4912)", "container=app pod=web-5d7_namespace-1(4912)"),
         ] {
             assert_eq!(names.redact_text(text), told);
         }
