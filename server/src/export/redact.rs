@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use app::payload::Export;
 use serde_json::Value;
+use timeline::fact::Image;
 
 use super::error::ExportError;
 use super::rollout_data::RolloutData;
@@ -13,6 +14,8 @@ use super::rollout_data::RolloutData;
 /// of 16 MB is looked up among them.
 const MOST_NAMES: usize = 20_000;
 const LONGEST_NAME: usize = 1_024;
+/// Fewest bytes of a name that tell something of it where a message was cut.
+const CUT_NAME: usize = 3;
 
 /// Replacements, in the order of the names.
 #[derive(Debug, Default)]
@@ -78,7 +81,13 @@ fn images(found: &BTreeSet<String>, names: &mut BTreeMap<String, String>) {
     for (index, (repository, images)) in repositories.into_iter().enumerate() {
         let name = format!("image-{}", index + 1);
         for (index, image) in images.into_iter().enumerate() {
-            names.entry(image.to_owned()).or_insert_with(|| format!("{name}:tag-{}", index + 1));
+            let other = format!("{name}:tag-{}", index + 1);
+            // Sentences have only the end of a long one, and nothing of one that cannot be seen.
+            let shown = timeline::words::images(&[Image { container: String::new(), image: image.to_owned() }]);
+            if !shown.is_empty() {
+                names.entry(shown).or_insert_with(|| other.clone());
+            }
+            names.entry(image.to_owned()).or_insert(other);
         }
         // A short one may be the name of a Deployment as well.
         if repository.contains(['/', '.']) {
@@ -146,6 +155,11 @@ impl Names {
         let last = self.0.get(self.0.partition_point(|known| known.name.as_str() <= text).checked_sub(1)?)?;
         let both = last.name.bytes().zip(text.bytes());
         let shared = both.take_while(|(one, other)| one == other).count();
+        // Messages are cut before names are replaced. Of several names that begin like this any hides it.
+        let cut = text.get(shared..).filter(|after| shared >= CUT_NAME && after.starts_with('…'));
+        if let Some(after) = cut {
+            return Some((last.other.as_str(), after));
+        }
         let all = std::iter::successors(Some(last), |known| self.0.get(known.shorter?));
         all.filter(|known| known.name.len() <= shared).find_map(|known| {
             let after = text.get(known.name.len()..)?;
@@ -324,6 +338,28 @@ mod tests {
         ] {
             assert_eq!(names.redact_text(text), told);
         }
+    }
+
+    #[test]
+    fn names_that_were_cut_are_replaced_too() {
+        let names = names();
+        for (text, told) in [
+            ("failed to resolve reference \"registry.shop.exam…", "failed to resolve reference \"image-1:tag-1…"),
+            ("pod=web-5d7_sho…", "pod=web-5d7_namespace-1…"),
+            ("on ip-10-0-0-1.ec2.internal…", "on node-1…"),
+            ("one of the sh… and …", "one of the sh… and …"),
+            ("shod…", "shod…"),
+        ] {
+            assert_eq!(names.redact_text(text), told);
+        }
+        let long = format!("registry.shop.example/{}/web:v2", "team".repeat(60));
+        let images = [long.clone(), "\u{200b}".to_owned()].into();
+        let names = NameSets { images, ..NameSets::default() }.names().unwrap();
+        let long_image = Image { container: "web".to_owned(), image: long.clone() };
+        let waits = format!("image {}.", timeline::words::images(&[long_image]));
+        assert!(waits.starts_with("image …"), "{waits}");
+        assert_eq!(names.redact_text(&waits), "image image-1:tag-1.");
+        assert_eq!(names.redact_text(&timeline::words::safe(&long)), "image-1:tag-1…");
     }
 
     #[test]
