@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use app::payload::Export;
 use serde_json::Value;
 use timeline::fact::Image;
+use timeline::model::story::Happening;
 
 use super::error::ExportError;
 use super::rollout_data::RolloutData;
@@ -133,6 +134,16 @@ impl Names {
             end.deployments.values().flat_map(|known| &known.rollouts).flat_map(|rollout| &rollout.images);
         let of_sets = end.replica_sets.values().flat_map(|set| &set.images);
         found.images.extend(of_rollouts.chain(of_sets).map(|image| image.image.clone()));
+        // A template that waits, or waited for nothing, has neither.
+        data.for_each_deployment_state(|now| {
+            found.images.extend(now.spec.images.iter().map(|image| image.image.clone()));
+        });
+        for entry in end.deployments.values().flat_map(|known| &known.story) {
+            if let Happening::ChangeReplaced { images, by, .. } = &entry.what {
+                let joined = images.split(", ").chain(by.split(", "));
+                found.images.extend(joined.filter(is_image).map(str::to_owned));
+            }
+        }
         found.names()
     }
 
@@ -253,8 +264,12 @@ impl Names {
 /// Images that messages of the kubelet name: those of containers that were added to a pod stand in no template.
 fn quoted_images(text: &str) -> impl Iterator<Item = String> {
     let quoted = text.split("image \"").skip(1).filter_map(|rest| rest.split('"').next());
-    let is_image = |name: &&str| !name.is_empty() && !name.contains(char::is_whitespace);
     quoted.filter(is_image).map(str::to_owned)
+}
+
+/// Returns whether a word of a sentence can be an image: "3 more" is none.
+fn is_image(name: &&str) -> bool {
+    !name.is_empty() && !name.contains(char::is_whitespace)
 }
 
 /// Looks for names in what was recorded, by the fields in which Kubernetes has them.

@@ -9,7 +9,7 @@ use app::payload::{DeploymentPayload, Export};
 use timeline::address;
 use timeline::change::Subject;
 use timeline::history::History;
-use timeline::model::{Deployment, PodNow};
+use timeline::model::{Deployment, DeploymentNow, PodNow};
 use timeline::removal_order::Choices;
 use timeline::view::Now;
 use timeline::wire::{Connection, ConnectionState, Objects, Said, Snapshot};
@@ -107,6 +107,18 @@ impl RolloutData {
             match change {
                 Change::Pod(pod) => see(&pod.now),
                 Change::PodNow(_, now) => see(now),
+                _ => {}
+            }
+        }
+    }
+
+    /// Calls `see` with each state of a Deployment of which the file may tell.
+    pub fn for_each_deployment_state(&self, mut see: impl FnMut(&DeploymentNow)) {
+        self.past.at(self.from_millis).deployments.values().for_each(|known| see(&known.now));
+        for (_, change) in self.past.changes() {
+            match change {
+                Change::Deployment(known) => see(&known.now),
+                Change::DeploymentNow(_, now) => see(now),
                 _ => {}
             }
         }
@@ -239,7 +251,7 @@ impl RolloutData {
 
 #[cfg(test)]
 mod tests {
-    use timeline::fact::{DeploymentFact, DeploymentNow, DeploymentSpec, Meta, ReplicaSetFact, Seen};
+    use timeline::fact::{DeploymentFact, DeploymentSpec, Meta, ReplicaSetFact, Seen};
     use timeline::{Fact, Timeline};
 
     use super::*;

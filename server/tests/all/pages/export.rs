@@ -264,6 +264,27 @@ async fn names_that_only_sentences_tell_are_taken_out_too() {
 }
 
 #[tokio::test]
+async fn images_of_templates_that_wait_are_taken_out_too() {
+    let mut recorder = Recorder::begin(7, 3);
+    recorder.pass(30_000);
+    let image = |version: &str| Action::Image(format!("confidential.example/web:{version}"));
+    let steps = [Action::Image("web:v2".into()), Action::Pause, image("v3"), image("v4")];
+    for action in steps {
+        recorder.act(|world, of| action.perform(world, of).unwrap());
+        recorder.pass(2_000);
+    }
+    let hub = played("c", &recorder.lines.join("\n"));
+    let (workload, revisions) = rollouts(&hub).await.remove(0);
+    assert_eq!(revisions, [1, 2]);
+    let open = format!("{:?}", content(&made(&hub, &workload, None, false).await));
+    for image in ["confidential.example/web:v3", "confidential.example/web:v4"] {
+        assert!(open.contains(image), "{image}: {open}");
+    }
+    let closed = format!("{:?}", content(&made(&hub, &workload, None, true).await));
+    assert!(!closed.contains("confidential"), "{closed}");
+}
+
+#[tokio::test]
 async fn files_are_handed_on_by_the_server() {
     let kept = kept();
     let rollout = kept.rollouts.iter().find(|rollout| rollout.cluster == "rollover" && rollout.revision == 3).unwrap();
