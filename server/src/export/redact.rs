@@ -200,31 +200,30 @@ impl Names {
     /// # Errors
     /// When what comes out cannot be read any more.
     pub fn redact(&self, export: &Export) -> Result<Export, ExportError> {
+        self.redact_export(export).map_err(|error| ExportError::Redaction(error.to_string()))
+    }
+
+    fn redact_export(&self, export: &Export) -> Result<Export, ron::Error> {
         // This form tells texts, which are quoted, from the names of variants, which are not.
-        let text = ron::to_string(export).map_err(|error| ExportError::Redaction(error.to_string()))?;
-        let (mut told, mut quoted) = (String::with_capacity(text.len()), None::<String>);
-        let mut letters = text.chars();
-        while let Some(letter) = letters.next() {
-            match &mut quoted {
-                // A word ends before an escape, and may begin behind it.
-                Some(words) if matches!(letter, '"' | '\\') => {
-                    told.push_str(&self.redact_text(words));
-                    told.push(letter);
-                    if letter == '\\' {
-                        words.clear();
-                        told.extend(letters.next());
-                    } else {
-                        quoted = None;
-                    }
-                }
-                Some(words) => words.push(letter),
-                None => {
-                    told.push(letter);
-                    quoted = (letter == '"').then(String::new);
-                }
+        let text = ron::to_string(export)?;
+        let mut is_escaped = false;
+        let pieces = text.split(|letter| {
+            let is_quote = letter == '"' && !is_escaped;
+            is_escaped = letter == '\\' && !is_escaped;
+            is_quote
+        });
+        let (mut told, mut is_quoted) = (String::with_capacity(text.len()), false);
+        for piece in pieces {
+            if is_quoted {
+                // Names may have letters that are escaped here.
+                let words: String = ron::from_str(&format!("\"{piece}\""))?;
+                told.push_str(&ron::to_string(&self.redact_text(&words))?);
+            } else {
+                told.push_str(piece);
             }
+            is_quoted = !is_quoted;
         }
-        ron::from_str(&told).map_err(|error| ExportError::Redaction(error.to_string()))
+        Ok(ron::from_str(&told)?)
     }
 
     /// Replaces these names in a recording. Hashes of templates, from which secrets could be guessed, become numbers

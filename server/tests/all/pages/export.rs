@@ -182,7 +182,7 @@ fn confidential() -> String {
 async fn names_are_taken_out_of_all_that_is_in_a_file() {
     let text = confidential();
     assert!(text.matches("confidential").count() > 100, "the recording has such names");
-    let hub = played("confidential-cluster", &text);
+    let hub = played("\"confidential\" \\ it's", &text);
     let (workload, _) = rollouts(&hub).await.remove(0);
     let open = made(&hub, &workload, None, false).await;
     let closed = made(&hub, &workload, None, true).await;
