@@ -1,5 +1,5 @@
 //! Replaces names of clusters, namespaces, nodes and images consistently, in fields and sentences. Names of Deployments, pods and
-//! containers stay, as do other labels.
+//! containers stay unless they are also such names, as do other labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
