@@ -207,7 +207,7 @@ impl Names {
         // This form tells texts, which are quoted, from the names of variants, which are not.
         let text = ron::to_string(export)?;
         let mut is_escaped = false;
-        let pieces = text.split(|letter| {
+        let pieces = text.split(|letter: char| {
             let is_quote = letter == '"' && !is_escaped;
             is_escaped = letter == '\\' && !is_escaped;
             is_quote
