@@ -1,6 +1,7 @@
 // Starts the page's program of this build, which takes over what the server rendered. Where it cannot begin (WebAssembly is forbidden, a
 // file did not come) or ends, the page says so and stays as it was. Files that did not come are asked for again.
 const version = new URL(import.meta.url).search;
+const code = new URL(`./pkg/rollcast_bg.wasm${version}`, import.meta.url);
 const say = (why) => {
   const shown = document.getElementById("stopped-why");
   // A screen reader would say the same again with each try.
@@ -15,9 +16,9 @@ const root = document.documentElement;
 // Nobody reloads a wall. It does so itself, but only while its server responds: neither the browser's error page nor a text that there are
 // too many requests (429) would ever go away. A redirect, whose status is 0, leads to the sign-in, perhaps on another server, whose pages
 // `fetch` may not read.
-const askStatus = async () => {
+const askStatus = async (address = location.href) => {
   const signal = AbortSignal.timeout(10_000); // some requests are never answered
-  return (await fetch(location.href, { method: "HEAD", redirect: "manual", signal }).catch(() => ({}))).status;
+  return (await fetch(address, { method: "HEAD", redirect: "manual", cache: "no-store", signal }).catch(() => ({}))).status;
 };
 // Some proxies do not know HEAD (501).
 const responds = (status) => status < 429 || status === 501;
@@ -32,6 +33,11 @@ new MutationObserver(reload).observe(root, { attributeFilter: ["data-reload"] })
 // page whose stream is refused as well, it never was connected, and is not asked about.
 let isLost;
 setInterval(async () => {
+  // A server that was updated since it made this page does not have its program any more.
+  if (document.querySelector("#stopped.banner") && (await askStatus(code)) === 404) {
+    await reload();
+    return;
+  }
   const isStopped = document.querySelector("#stopped.banner ~ .wall");
   const wasLost = isLost;
   isLost = root.dataset.live === "false";
@@ -82,7 +88,7 @@ for (let tries = 0, isThere = false; !isThere; tries++) {
   try {
     // By another address: browsers remember that a module did not come.
     program ??= await import(`./pkg/rollcast.js${version}${tries ? `&try=${tries}` : ""}`);
-    await program.default({ module_or_path: new URL(`./pkg/rollcast_bg.wasm${version}`, import.meta.url) });
+    await program.default({ module_or_path: code });
     isThere = true;
     // This script may itself have been asked for again (`theme.js`).
     if (tries > 0 || version.includes("&try=")) document.getElementById("stopped").className = "unused";

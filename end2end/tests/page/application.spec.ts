@@ -162,6 +162,30 @@ for (const [what, file] of [["start does", /start[.]js/], ["bindings do", /rollc
   });
 }
 
+test("a page whose program its server does not have any more, as it was updated, loads itself again", async ({ page, serve, complaints }) => {
+  await page.clock.install();
+  let [loads, isAsked] = [0, false];
+  page.on("load", () => loads++);
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
+  await page.route(/rollcast([.]js|_bg[.]wasm)/, (route) => {
+    if (isAsked) return route.continue(); // for the program of the new page
+    isAsked = route.request().method() === "HEAD";
+    return route.fulfill({ status: 404 });
+  });
+  await page.goto(server.page(...rollover));
+  await expect(page.getByTestId("stopped")).toContainText("The script of this page could not start");
+  expect(loads).toBe(1);
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(30_000).catch(() => undefined); // while it reloads there is no page
+      return loads;
+    })
+    .toBe(2);
+  await page.waitForSelector("html[data-live=true]");
+  await expect(page.getByTestId("stopped")).toBeHidden();
+  complaints.length = 0; // each file that is not there is an error of the console
+});
+
 test("when the program panics the page says so instead of standing still", async ({ page, serve, complaints }) => {
   await openPlayed(page, serve, rollover, "--hold-at", "12");
   // What is left of a panic is a trap of the program.

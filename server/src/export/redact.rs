@@ -1,10 +1,12 @@
 //! Replaces names of clusters, namespaces, nodes and images consistently, in fields and sentences. Names of Deployments, pods and
-//! containers stay, as do other labels.
+//! containers stay unless they are also such names, as do other labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use app::payload::Export;
 use serde_json::Value;
+use timeline::fact::Image;
+use timeline::model::story::Happening;
 
 use super::error::ExportError;
 use super::rollout_data::RolloutData;
@@ -13,6 +15,8 @@ use super::rollout_data::RolloutData;
 /// of 16 MB is looked up among them.
 const MOST_NAMES: usize = 20_000;
 const LONGEST_NAME: usize = 1_024;
+/// Fewest bytes of a name that tell something of it where a message was cut.
+const CUT_NAME: usize = 3;
 
 /// Replacements, in the order of the names.
 #[derive(Debug, Default)]
@@ -78,7 +82,13 @@ fn images(found: &BTreeSet<String>, names: &mut BTreeMap<String, String>) {
     for (index, (repository, images)) in repositories.into_iter().enumerate() {
         let name = format!("image-{}", index + 1);
         for (index, image) in images.into_iter().enumerate() {
-            names.entry(image.to_owned()).or_insert_with(|| format!("{name}:tag-{}", index + 1));
+            let other = format!("{name}:tag-{}", index + 1);
+            // Sentences have only the end of a long one, and nothing of one that cannot be seen.
+            let shown = timeline::words::images(&[Image { container: String::new(), image: image.to_owned() }]);
+            if !shown.is_empty() {
+                names.entry(shown).or_insert_with(|| other.clone());
+            }
+            names.entry(image.to_owned()).or_insert(other);
         }
         // A short one may be the name of a Deployment as well.
         if repository.contains(['/', '.']) {
@@ -96,9 +106,10 @@ fn repository(image: &str) -> &str {
     }
 }
 
-/// Returns whether a name continues with this letter: "web" is no name in "web-1".
+/// Returns whether a name continues with this letter: "web" is no name in "web-1". The kubelet joins the name of a pod and its namespace
+/// with "_".
 fn goes_on(letter: Option<char>) -> bool {
-    letter.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'))
+    letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '-')
 }
 
 impl Names {
@@ -123,6 +134,16 @@ impl Names {
             end.deployments.values().flat_map(|known| &known.rollouts).flat_map(|rollout| &rollout.images);
         let of_sets = end.replica_sets.values().flat_map(|set| &set.images);
         found.images.extend(of_rollouts.chain(of_sets).map(|image| image.image.clone()));
+        // A template that waits, or waited for nothing, has neither.
+        data.for_each_deployment_state(|now| {
+            found.images.extend(now.spec.images.iter().map(|image| image.image.clone()));
+        });
+        for entry in end.deployments.values().flat_map(|known| &known.story) {
+            if let Happening::ChangeReplaced { images, by, .. } = &entry.what {
+                let joined = images.split(", ").chain(by.split(", "));
+                found.images.extend(joined.filter(is_image).map(str::to_owned));
+            }
+        }
         found.names()
     }
 
@@ -145,6 +166,11 @@ impl Names {
         let last = self.0.get(self.0.partition_point(|known| known.name.as_str() <= text).checked_sub(1)?)?;
         let both = last.name.bytes().zip(text.bytes());
         let shared = both.take_while(|(one, other)| one == other).count();
+        // Messages are cut before names are replaced. Of several names that begin like this any hides it.
+        let cut = text.get(shared..).filter(|after| shared >= CUT_NAME && after.starts_with('…'));
+        if let Some(after) = cut {
+            return Some((last.other.as_str(), after));
+        }
         let all = std::iter::successors(Some(last), |known| self.0.get(known.shorter?));
         all.filter(|known| known.name.len() <= shared).find_map(|known| {
             let after = text.get(known.name.len()..)?;
@@ -174,31 +200,30 @@ impl Names {
     /// # Errors
     /// When what comes out cannot be read any more.
     pub fn redact(&self, export: &Export) -> Result<Export, ExportError> {
+        self.redact_export(export).map_err(|error| ExportError::Redaction(error.to_string()))
+    }
+
+    fn redact_export(&self, export: &Export) -> Result<Export, ron::Error> {
         // This form tells texts, which are quoted, from the names of variants, which are not.
-        let text = ron::to_string(export).map_err(|error| ExportError::Redaction(error.to_string()))?;
-        let (mut told, mut quoted) = (String::with_capacity(text.len()), None::<String>);
-        let mut letters = text.chars();
-        while let Some(letter) = letters.next() {
-            match &mut quoted {
-                // A word ends before an escape, and may begin behind it.
-                Some(words) if matches!(letter, '"' | '\\') => {
-                    told.push_str(&self.redact_text(words));
-                    told.push(letter);
-                    if letter == '\\' {
-                        words.clear();
-                        told.extend(letters.next());
-                    } else {
-                        quoted = None;
-                    }
-                }
-                Some(words) => words.push(letter),
-                None => {
-                    told.push(letter);
-                    quoted = (letter == '"').then(String::new);
-                }
+        let text = ron::to_string(export)?;
+        let mut is_escaped = false;
+        let pieces = text.split(|letter: char| {
+            let is_quote = letter == '"' && !is_escaped;
+            is_escaped = letter == '\\' && !is_escaped;
+            is_quote
+        });
+        let (mut told, mut is_quoted) = (String::with_capacity(text.len()), false);
+        for piece in pieces {
+            if is_quoted {
+                // Names may have letters that are escaped here.
+                let words: String = ron::from_str(&format!("\"{piece}\""))?;
+                told.push_str(&ron::to_string(&self.redact_text(&words))?);
+            } else {
+                told.push_str(piece);
             }
+            is_quoted = !is_quoted;
         }
-        ron::from_str(&told).map_err(|error| ExportError::Redaction(error.to_string()))
+        Ok(ron::from_str(&told)?)
     }
 
     /// Replaces these names in a recording. Hashes of templates, from which secrets could be guessed, become numbers
@@ -238,8 +263,12 @@ impl Names {
 /// Images that messages of the kubelet name: those of containers that were added to a pod stand in no template.
 fn quoted_images(text: &str) -> impl Iterator<Item = String> {
     let quoted = text.split("image \"").skip(1).filter_map(|rest| rest.split('"').next());
-    let is_image = |name: &&str| !name.is_empty() && !name.contains(char::is_whitespace);
     quoted.filter(is_image).map(str::to_owned)
+}
+
+/// Returns whether a word of a sentence can be an image: "3 more" is none.
+fn is_image(name: &&str) -> bool {
+    !name.is_empty() && !name.contains(char::is_whitespace)
 }
 
 /// Looks for names in what was recorded, by the fields in which Kubernetes has them.
@@ -319,9 +348,32 @@ mod tests {
             ("on ip-10-0-0-1.ec2.internal", "on node-1"),
             ("", ""),
             ("täglich shop", "täglich namespace-1"),
+            ("container=app pod=web-5d7_shop(4912)", "container=app pod=web-5d7_namespace-1(4912)"),
         ] {
             assert_eq!(names.redact_text(text), told);
         }
+    }
+
+    #[test]
+    fn names_that_were_cut_are_replaced_too() {
+        let names = names();
+        for (text, told) in [
+            ("failed to resolve reference \"registry.shop.exam…", "failed to resolve reference \"image-1:tag-1…"),
+            ("pod=web-5d7_sho…", "pod=web-5d7_namespace-1…"),
+            ("on ip-10-0-0-1.ec2.internal…", "on node-1…"),
+            ("one of the sh… and …", "one of the sh… and …"),
+            ("shod…", "shod…"),
+        ] {
+            assert_eq!(names.redact_text(text), told);
+        }
+        let long = format!("registry.shop.example/{}/web:v2", "team".repeat(60));
+        let images = [long.clone(), "\u{200b}".to_owned()].into();
+        let names = NameSets { images, ..NameSets::default() }.names().unwrap();
+        let long_image = Image { container: "web".to_owned(), image: long.clone() };
+        let waits = format!("image {}.", timeline::words::images(&[long_image]));
+        assert!(waits.starts_with("image …"), "{waits}");
+        assert_eq!(names.redact_text(&waits), "image image-1:tag-1.");
+        assert_eq!(names.redact_text(&timeline::words::safe(&long)), "image-1:tag-1…");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use app::payload::{DeploymentPayload, Export};
 use timeline::address;
 use timeline::change::Subject;
 use timeline::history::History;
-use timeline::model::{Deployment, PodNow};
+use timeline::model::{Deployment, DeploymentNow, PodNow};
 use timeline::removal_order::Choices;
 use timeline::view::Now;
 use timeline::wire::{Connection, ConnectionState, Objects, Said, Snapshot};
@@ -112,6 +112,18 @@ impl RolloutData {
         }
     }
 
+    /// Calls `see` with each state of a Deployment of which the file may tell.
+    pub fn for_each_deployment_state(&self, mut see: impl FnMut(&DeploymentNow)) {
+        self.past.at(self.from_millis).deployments.values().for_each(|known| see(&known.now));
+        for (_, change) in self.past.changes() {
+            match change {
+                Change::Deployment(known) => see(&known.now),
+                Change::DeploymentNow(_, now) => see(now),
+                _ => {}
+            }
+        }
+    }
+
     /// Returns the content of the file.
     pub fn export(&self) -> Export {
         let end = self.final_model();
@@ -196,7 +208,9 @@ impl RolloutData {
                 }
             }
             let is_end = at_millis == self.to_millis;
-            if is_end {
+            // Changes before the first moment may not be kept.
+            let is_begin_or_end = is_end || at_millis == self.from_millis;
+            if is_begin_or_end {
                 changed.clone_from(pods);
             }
             let Some(deployment) = then.deployments.get(&self.deployment) else { continue };
@@ -208,7 +222,7 @@ impl RolloutData {
                 let detail = PodDetail::from_model(of, then, pod, past, now, &mut choices);
                 record_detail(&mut details, address::pod(pod.uid), at_millis, Detail::Pod(Box::new(detail)));
             }
-            if is_changed || is_end {
+            if is_changed || is_begin_or_end {
                 let revisions: BTreeSet<u64> = deployment.rollouts.iter().map(|rollout| rollout.revision).collect();
                 for revision in revisions {
                     if let Some(detail) =
@@ -239,10 +253,40 @@ impl RolloutData {
 
 #[cfg(test)]
 mod tests {
-    use timeline::fact::{DeploymentFact, DeploymentNow, DeploymentSpec, Meta, ReplicaSetFact, Seen};
+    use timeline::fact::{DeploymentFact, DeploymentSpec, Meta, ReplicaSetFact, Seen};
     use timeline::{Fact, Timeline};
 
     use super::*;
+    use crate::feed::recording::Recording;
+    use crate::history::rollout_cache;
+
+    #[test]
+    fn a_file_has_details_of_its_first_moment_though_what_was_before_is_not_kept() {
+        let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
+        let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
+        let (_, end_millis) = recording.span().unwrap();
+        let played = rollout_cache::play_to_end(recording.observed, end_millis).unwrap();
+        let model = played.timeline.model();
+        let known = model.deployments.values().next().unwrap();
+        let (revision, from_millis, to_millis) = shown_span(model, known, Some(3), end_millis).unwrap();
+        let (past, _) = played.history.excerpt(known.uid, from_millis, to_millis);
+        let begin = past.at(from_millis);
+        let workload = Workload::deployment("prod", &known.namespace, &known.name);
+        let data =
+            RolloutData { revision, workload, deployment: known.uid, past, skew_millis: 0, from_millis, to_millis };
+        let record = data.export().record;
+        let pods: Vec<_> =
+            begin.pods_of_deployment(known.uid).into_iter().filter(|pod| pod.gone_millis().is_none()).collect();
+        assert!(!pods.is_empty(), "those of revision 1");
+        for pod in pods {
+            let Some(Detail::Pod(told)) = record.detail(&address::pod(pod.uid), Some(from_millis)) else {
+                panic!("{}", pod.name)
+            };
+            assert_eq!((told.state, told.now_millis), (pod.state(), from_millis), "{}", pod.name);
+        }
+        let of_revision = record.detail(&address::revision(1), Some(from_millis));
+        assert!(matches!(of_revision, Some(Detail::Revision(told)) if told.revision == 1));
+    }
 
     #[test]
     fn the_moments_of_a_file_are_few_however_far_apart_a_recording_has_its_lines() {

@@ -5,7 +5,7 @@
 //! are skipped; a malformed line is reported with its number, and the rest still plays.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -196,6 +196,8 @@ struct ListReader {
     last_seen: BTreeMap<Kind, Millis>,
     /// Begin of the gap, for a list after the first.
     gap_since: BTreeMap<Kind, Millis>,
+    /// Kinds and namespaces of the lists that were complete.
+    listed: BTreeSet<(Kind, Option<String>)>,
 }
 
 impl ListReader {
@@ -226,9 +228,11 @@ impl ListReader {
             LineType::ListDone => {
                 let listed = self.present.remove(&kind).unwrap_or_default();
                 let gap_since = self.gap_since.remove(&kind);
-                // Where lists are of one namespace each, the first of another one follows no gap.
-                let gap_since_millis = line.gap_since_millis.or(gap_since.filter(|_| line.namespace.is_none()));
                 let (namespace, present) = (line.namespace.map(Cow::into_owned), line.present.unwrap_or(listed));
+                let is_first = self.listed.insert((kind, namespace.clone()));
+                // Where lists are of one namespace each, the first of another one follows no gap.
+                let gap_since = gap_since.filter(|_| namespace.is_none() || !is_first);
+                let gap_since_millis = line.gap_since_millis.or(gap_since);
                 let line = || list_done(kind, namespace.as_deref(), at_millis, gap_since_millis, Some(present.clone()));
                 let line = is_kept.then(line);
                 let fact = Fact::Listed { kind, namespace, present, gap_since_millis };
@@ -245,5 +249,25 @@ impl ListReader {
         }
         let line = is_kept.then(|| object_line(at_millis, line.r#type, &object));
         Ok((Observed { at_millis, fact: object.fact(seen)? }, line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_a_namespace_after_its_first_one_ends_a_gap() {
+        let done = |at_millis: Millis, namespace: &str| list_done(Kind::Pod, Some(namespace), at_millis, None, None);
+        let lines = [done(1_000, "shop"), bookmark_line(2_000, "Pod"), done(3_000, "other"), done(9_000, "shop")];
+        let observed = Recording::read(&lines.join("\n")).observed;
+        let gaps: Vec<_> = observed
+            .into_iter()
+            .filter_map(|observed| match observed.fact {
+                Some(Fact::Listed { gap_since_millis, .. }) => Some(gap_since_millis),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(gaps, [None, None, Some(3_000)]);
     }
 }

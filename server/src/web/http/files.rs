@@ -12,7 +12,15 @@ use crate::export::assets::{self, AssetBackend};
 use crate::web::client_view::ClientView;
 use crate::web::state::Rollcast;
 
+/// Files of the page's program, which run only with those of the same build. `start.js` is none: it notices that they are gone.
+const PROGRAM: [&str; 2] = ["/pkg/rollcast.js", "/pkg/rollcast_bg.wasm"];
+
 pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
+    // While replicas are upgraded, one is asked for the program of a page that another one made.
+    let asked_build = request.uri().query().and_then(|query| query.strip_prefix("v=")?.split('&').next());
+    if PROGRAM.contains(&request.uri().path()) && asked_build.is_some_and(|build| build != rollcast.build) {
+        return StatusCode::NOT_FOUND.into_response();
+    }
     let mut files = ServeDir::with_backend("", AssetBackend)
         .append_index_html_on_directories(false)
         .precompressed_br()

@@ -182,7 +182,7 @@ fn confidential() -> String {
 async fn names_are_taken_out_of_all_that_is_in_a_file() {
     let text = confidential();
     assert!(text.matches("confidential").count() > 100, "the recording has such names");
-    let hub = played("confidential-cluster", &text);
+    let hub = played("\"confidential\" \\ it's", &text);
     let (workload, _) = rollouts(&hub).await.remove(0);
     let open = made(&hub, &workload, None, false).await;
     let closed = made(&hub, &workload, None, true).await;
@@ -261,6 +261,27 @@ async fn names_that_only_sentences_tell_are_taken_out_too() {
         let closed = told(true).await;
         assert!(!closed.contains("confidential"), "{name}: {closed}");
     }
+}
+
+#[tokio::test]
+async fn images_of_templates_that_wait_are_taken_out_too() {
+    let mut recorder = Recorder::begin(7, 3);
+    recorder.pass(30_000);
+    let image = |version: &str| Action::Image(format!("confidential.example/web:{version}"));
+    let steps = [Action::Image("web:v2".into()), Action::Pause, image("v3"), image("v4")];
+    for action in steps {
+        recorder.act(|world, of| action.perform(world, of).unwrap());
+        recorder.pass(2_000);
+    }
+    let hub = played("c", &recorder.lines.join("\n"));
+    let (workload, revisions) = rollouts(&hub).await.remove(0);
+    assert_eq!(revisions, [1, 2]);
+    let open = format!("{:?}", content(&made(&hub, &workload, None, false).await));
+    for image in ["confidential.example/web:v3", "confidential.example/web:v4"] {
+        assert!(open.contains(image), "{image}: {open}");
+    }
+    let closed = format!("{:?}", content(&made(&hub, &workload, None, true).await));
+    assert!(!closed.contains("confidential"), "{closed}");
 }
 
 #[tokio::test]

@@ -113,6 +113,24 @@ async fn what_its_address_names_is_kept_for_ever() {
 }
 
 #[tokio::test]
+async fn the_program_of_another_build_is_not_there() {
+    sheet().await;
+    for (path, expected) in [
+        ("/pkg/rollcast.js", StatusCode::OK),
+        ("/pkg/rollcast.js?v=build", StatusCode::OK),
+        ("/pkg/rollcast_bg.wasm?v=build&try=1", StatusCode::OK),
+        ("/pkg/rollcast.js?v=another", StatusCode::NOT_FOUND),
+        ("/pkg/rollcast.js?v=building&try=1", StatusCode::NOT_FOUND),
+        ("/pkg/rollcast_bg.wasm?v=another", StatusCode::NOT_FOUND),
+    ] {
+        let (status, headers, _) = ask(Method::HEAD, path, &[]).await;
+        assert_eq!(status, expected, "{path}");
+        let is_kept = !text(&headers, "cache-control").contains("no-store");
+        assert_eq!(is_kept, expected == StatusCode::OK, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn nothing_but_the_site_is_served() {
     sheet().await;
     for path in ["/pkg", "/pkg/", "/pkg/nothing.css", "/pkg/..%2f..%2f..%2fCargo.toml", "/..%5cCargo.toml", "/pkg/%00"]
