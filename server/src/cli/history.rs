@@ -22,8 +22,14 @@ pub struct History {
     #[command(flatten)]
     pub(crate) location: LocationOptions,
     /// Do not store history; it is lost when the server stops
-    #[arg(long, env = "ROLLCAST_NO_HISTORY", conflicts_with_all = ["data_dir", "history", "keep_for", "keep_bytes"])]
-    pub no_history: bool,
+    #[arg(
+        long,
+        env = "ROLLCAST_NO_HISTORY",
+        num_args = 0,
+        default_missing_value = "true",
+        conflicts_with_all = ["data_dir", "history", "keep_for", "keep_bytes"]
+    )]
+    pub no_history: Option<bool>,
     #[command(flatten)]
     pub(crate) limits: LimitOptions,
     /// How far back pages show history, for example 90m, 24h or 7d [default: 24h]
@@ -91,7 +97,7 @@ impl History {
         let LocationOptions { data_dir, history, .. } = &self.location;
         let LimitOptions { keep_for, keep_bytes } = self.limits;
         let is_said = data_dir.is_some() || history.is_some() || keep_for.is_some() || keep_bytes.is_some();
-        if self.no_history || (file.no_history && !is_said) {
+        if self.no_history.unwrap_or(file.no_history && !is_said) {
             return Ok(None);
         }
         let limits = Limits::new(keep_for.or(file.keep_for), keep_bytes.or(file.keep_bytes));
