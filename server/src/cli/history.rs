@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use timeline::Retention;
 
 use super::DeploymentArgument;
-use crate::cli::config::{Config, parse_size};
+use crate::cli::config::{Config, parse_nonempty, parse_size};
 use crate::database::address::DatabaseUrl;
 use crate::database::private;
 use crate::history::options::{Limits, Location, Options};
@@ -177,7 +177,7 @@ pub struct RolloutSelector {
     #[arg(long, value_name = "N")]
     pub revision: Option<u64>,
     /// Namespace of the Deployment, if several have one of that name
-    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
+    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_parser = parse_nonempty, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
     /// Cluster of the Deployment, if several have one
     #[arg(long, env = "ROLLCAST_CLUSTER", value_name = "NAME")]

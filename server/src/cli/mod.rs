@@ -240,7 +240,14 @@ pub struct Serve {
     /// Namespace to watch, repeatable [default: all namespaces]
     ///
     /// Rollcast then needs permissions in these namespaces only.
-    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
+    #[arg(
+        long,
+        short,
+        env = "ROLLCAST_NAMESPACE",
+        value_delimiter = ',',
+        value_parser = config::parse_nonempty,
+        value_name = "NAMESPACE"
+    )]
     pub namespace: Vec<String>,
     /// Run the credential plugins (exec) of a kubeconfig even if others can reach this server
     ///
@@ -295,7 +302,7 @@ pub struct Record {
     #[command(flatten)]
     pub(crate) clusters: Clusters,
     /// Namespace to record [default: all namespaces]
-    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
+    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_parser = config::parse_nonempty, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
 }
 
@@ -309,13 +316,13 @@ pub struct Export {
     #[arg(value_name = "deployment/NAME")]
     pub deployment: Option<DeploymentArgument>,
     /// URL of a running Rollcast server to export from, live or from its history, instead of a recording
-    #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL")]
+    #[arg(long, env = "ROLLCAST_SERVER", value_parser = config::parse_nonempty, value_name = "URL")]
     pub server: Option<String>,
     // The environment may name these for other commands: who makes a file of a recording need not name a server for them.
     #[command(flatten)]
     pub(crate) remote: RemoteOptions,
     /// Namespace of the Deployment, if several have one of that name [default with --server: default]
-    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
+    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_parser = config::parse_nonempty, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
     /// Revision to export [default: the last rollout]
     #[arg(long, env = "ROLLCAST_REVISION", value_name = "N")]
@@ -355,7 +362,14 @@ pub struct Check {
     #[command(flatten)]
     pub(crate) clusters: Clusters,
     /// Namespace to check, repeatable [default: all namespaces]
-    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
+    #[arg(
+        long,
+        short,
+        env = "ROLLCAST_NAMESPACE",
+        value_delimiter = ',',
+        value_parser = config::parse_nonempty,
+        value_name = "NAMESPACE"
+    )]
     pub namespace: Vec<String>,
     #[command(flatten)]
     pub(crate) history: History,
