@@ -180,7 +180,7 @@ pub(super) fn parse_network(text: &str) -> Result<IpNet, String> {
         .map_err(|_| "must be an IP address such as 10.0.0.7, or a network such as 10.0.0.0/8".to_owned())
 }
 
-/// Parses a name that becomes a part of an address: without it, another address would be meant.
+/// Parses a namespace or the URL of a server. A request with an empty namespace would be one for all namespaces.
 pub(super) fn parse_nonempty(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("must not be empty".to_owned()) } else { Ok(text.to_owned()) }
 }
