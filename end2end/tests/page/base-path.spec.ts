@@ -73,6 +73,9 @@ test("the code of a link that others can open is below the path", async ({ page,
   await page.goto(`${server.page("rollout", "rollout", "nginx")}/share`);
   const code = await page.locator("img[src*='qr.svg']").first().getAttribute("src");
   expect(code).toMatch(new RegExp(`^${BASE}/qr[.]svg[?]path=%2Ftools%2Frollcast%2Fclusters%2F`));
+  const drawn = async (path: string) => (await fetch(`${server.address}/qr.svg?path=${path}`)).text();
+  expect(await drawn("/status")).toContain("<svg");
+  expect(await drawn("/status")).toBe(await drawn(`${BASE}/status`));
 });
 
 test("a proxy may take the path away, and health checks need none", async ({ serve }) => {

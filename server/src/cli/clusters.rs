@@ -88,7 +88,7 @@ pub fn cluster_configs(
             credentials,
             accent: cluster.colour,
             namespaces: namespaces.map(<[String]>::to_vec).unwrap_or_default(),
-            hides_messages: asked.hide_messages || file.hide_messages,
+            hides_messages: asked.hide_messages.unwrap_or(file.hide_messages),
             asks_once: false,
             pace: Pace::default(),
         });
@@ -102,8 +102,8 @@ fn usual_kubeconfig<'c>(asked: &'c Clusters, file: &'c Config) -> Option<&'c Pat
     asked.kubeconfig.as_ref().or(file.kubeconfig.as_ref())
 }
 
-const fn is_every_context(asked: &Clusters, file: &Config) -> bool {
-    asked.all_contexts || (file.all_contexts && asked.context.is_empty())
+fn is_every_context(asked: &Clusters, file: &Config) -> bool {
+    asked.all_contexts.unwrap_or(file.all_contexts && asked.context.is_empty())
 }
 
 /// Returns the kubeconfig of which every context is watched; `None` where clusters are chosen in another way.
@@ -282,6 +282,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_switch_overrides_the_file() {
+        let kubeconfig = tempfile::NamedTempFile::new().unwrap();
+        write(kubeconfig.path(), &["dev"]);
+        let file = Config { hide_messages: true, ..Config::default() };
+        for (hide_messages, is_hidden) in [(None, true), (Some(true), true), (Some(false), false)] {
+            let (kubeconfig, context) = (Some(kubeconfig.path().to_owned()), vec!["dev".to_owned()]);
+            let asked = Clusters { kubeconfig, context, hide_messages, ..Clusters::default() };
+            let configs = cluster_configs(&asked, &[], &file).unwrap();
+            assert_eq!(configs[0].hides_messages, is_hidden, "{hide_messages:?}");
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn contexts_that_appear_or_go_are_told_while_every_context_is_watched() {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -290,7 +303,7 @@ mod tests {
         let chosen =
             Clusters { kubeconfig: kubeconfig.clone(), context: vec!["dev".to_owned()], ..Clusters::default() };
         assert!(every_context(&chosen, &Config { all_contexts: true, ..Config::default() }).unwrap().is_none());
-        let all = Clusters { kubeconfig, all_contexts: true, ..Clusters::default() };
+        let all = Clusters { kubeconfig, all_contexts: Some(true), ..Clusters::default() };
         let mut notice = watch_contexts(every_context(&all, &Config::default()).unwrap().unwrap());
         let restart = "Restart Rollcast to watch the present contexts.";
         let added = format!("The kubeconfig has contexts that Rollcast does not watch yet: test. {restart}");

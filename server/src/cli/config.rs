@@ -43,6 +43,7 @@ pub struct Config {
     pub tls_cert: Option<PathBuf>,
     pub tls_key: Option<PathBuf>,
     pub kubeconfig: Option<PathBuf>,
+    #[serde(deserialize_with = "read_namespaces")]
     pub namespaces: Vec<String>,
     pub all_contexts: bool,
     pub hide_messages: bool,
@@ -103,6 +104,7 @@ pub struct Cluster {
     /// Kubeconfig file of this cluster.
     pub kubeconfig: Option<PathBuf>,
     /// Namespaces to watch.
+    #[serde(deserialize_with = "read_namespaces")]
     pub namespaces: Vec<String>,
 }
 
@@ -178,6 +180,11 @@ pub(super) fn parse_network(text: &str) -> Result<IpNet, String> {
         .map_err(|_| "must be an IP address such as 10.0.0.7, or a network such as 10.0.0.0/8".to_owned())
 }
 
+/// Parses a namespace or the URL of a server. A request with an empty namespace would be one for all namespaces.
+pub(super) fn parse_nonempty(text: &str) -> Result<String, String> {
+    if text.is_empty() { Err("must not be empty".to_owned()) } else { Ok(text.to_owned()) }
+}
+
 pub(super) fn parse_size(text: &str) -> Result<ByteSize, String> {
     text.parse().map_err(|_: String| INVALID_SIZE.to_owned())
 }
@@ -195,6 +202,11 @@ fn read_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Soc
 fn read_networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
     let texts = Vec::<String>::deserialize(deserializer)?;
     texts.iter().map(|text| parse_network(text)).collect::<Result<_, _>>().map_err(serde::de::Error::custom)
+}
+
+fn read_namespaces<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    texts.iter().map(|text| parse_nonempty(text)).collect::<Result<_, _>>().map_err(serde::de::Error::custom)
 }
 
 fn read_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ByteSize>, D::Error> {
@@ -241,6 +253,8 @@ mod tests {
             ("[[cluster]]\ncolour = \"mauve\"", "unknown variant `mauve`"),
             ("[[cluster]]\nname = \"a\"\n[[cluster]]\ncontext = \"a\"", "two clusters are named \"a\""),
             ("[[cluster]]\nname = \"\"", "is empty"),
+            ("namespaces = [\"shop\", \"\"]", "line 1: must not be empty"),
+            ("[[cluster]]\nnamespaces = [\"\"]", "must not be empty"),
             // Lines and values are not repeated: they may hold a password.
             ("no_history = true\nhistory = \"postgres://me:SECRET\\z@db/x\"", "line 2: "),
             ("history = postgres://me:SECRET@db/x", "line 1: "),

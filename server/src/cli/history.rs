@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use timeline::Retention;
 
 use super::DeploymentArgument;
-use crate::cli::config::{Config, parse_size};
+use crate::cli::config::{Config, parse_nonempty, parse_size};
 use crate::database::address::DatabaseUrl;
 use crate::database::private;
 use crate::history::options::{Limits, Location, Options};
@@ -22,8 +22,14 @@ pub struct History {
     #[command(flatten)]
     pub(crate) location: LocationOptions,
     /// Do not store history; it is lost when the server stops
-    #[arg(long, env = "ROLLCAST_NO_HISTORY", conflicts_with_all = ["data_dir", "history", "keep_for", "keep_bytes"])]
-    pub no_history: bool,
+    #[arg(
+        long,
+        env = "ROLLCAST_NO_HISTORY",
+        num_args = 0,
+        default_missing_value = "true",
+        conflicts_with_all = ["data_dir", "history", "keep_for", "keep_bytes"]
+    )]
+    pub no_history: Option<bool>,
     #[command(flatten)]
     pub(crate) limits: LimitOptions,
     /// How far back pages show history, for example 90m, 24h or 7d [default: 24h]
@@ -91,7 +97,7 @@ impl History {
         let LocationOptions { data_dir, history, .. } = &self.location;
         let LimitOptions { keep_for, keep_bytes } = self.limits;
         let is_said = data_dir.is_some() || history.is_some() || keep_for.is_some() || keep_bytes.is_some();
-        if self.no_history || (file.no_history && !is_said) {
+        if self.no_history.unwrap_or(file.no_history && !is_said) {
             return Ok(None);
         }
         let limits = Limits::new(keep_for.or(file.keep_for), keep_bytes.or(file.keep_bytes));
@@ -171,7 +177,7 @@ pub struct RolloutSelector {
     #[arg(long, value_name = "N")]
     pub revision: Option<u64>,
     /// Namespace of the Deployment, if several have one of that name
-    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
+    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_parser = parse_nonempty, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
     /// Cluster of the Deployment, if several have one
     #[arg(long, env = "ROLLCAST_CLUSTER", value_name = "NAME")]

@@ -38,8 +38,8 @@ pub struct Listen {
     #[arg(long, env = "ROLLCAST_TRUST_PROXY", value_delimiter = ',', value_parser = parse_network, value_name = "ADDRESS")]
     pub trust_proxy: Vec<IpNet>,
     /// Serve badges and previews without sign-in and to pages of other sites, such as a README
-    #[arg(long, env = "ROLLCAST_PUBLIC_PICTURES")]
-    pub public_pictures: bool,
+    #[arg(long, env = "ROLLCAST_PUBLIC_PICTURES", num_args = 0, default_missing_value = "true")]
+    pub public_pictures: Option<bool>,
     /// TLS certificate with its chain, in PEM; reloaded when the file changes
     #[arg(long, env = "ROLLCAST_TLS_CERT", value_name = "FILE")]
     pub tls_cert: Option<PathBuf>,
@@ -49,8 +49,8 @@ pub struct Listen {
     /// Allow others to connect without sign-in; every page shows a notice
     ///
     /// Without --auth, this is required to listen beyond loopback and for --public-url, --trust-proxy and --allow-host.
-    #[arg(long, env = "ROLLCAST_INSECURE_NO_AUTH")]
-    pub insecure_no_auth: bool,
+    #[arg(long, env = "ROLLCAST_INSECURE_NO_AUTH", num_args = 0, default_missing_value = "true")]
+    pub insecure_no_auth: Option<bool>,
 }
 
 /// Options of the server, from the command line and the file.
@@ -93,8 +93,8 @@ impl Listen {
         let proxies = if self.trust_proxy.is_empty() { file.trust_proxy.clone() } else { self.trust_proxy };
         let is_passed_on = server_address.is_known_elsewhere() || !proxies.is_empty();
         let auth = if is_passed_on || !listen.ip().is_loopback() { Auth::Open } else { Auth::None };
-        let has_public_pictures = self.public_pictures || file.public_pictures;
-        let is_insecure = self.insecure_no_auth || file.insecure_no_auth;
+        let has_public_pictures = self.public_pictures.unwrap_or(file.public_pictures);
+        let is_insecure = self.insecure_no_auth.unwrap_or(file.insecure_no_auth);
         let site = Site { auth, server_address, proxies, has_public_pictures, ..Site::default() };
         Ok(ServerOptions { listen, tls, is_insecure, site })
     }

@@ -15,11 +15,12 @@ mod sign_in;
 pub mod terminal;
 mod validate;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use clap::builder::ValueRange;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use timeline::wire::PROTOCOL;
@@ -81,7 +82,8 @@ impl Cli {
     /// When it makes no sense; the error is also how help is shown.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
-        let mut command = Self::command_named_as(arguments.first());
+        let command = Self::command_named_as(arguments.first());
+        let mut command = command.mut_subcommands(|of| of.mut_args(without_false_variable));
         let matches = command.try_get_matches_from_mut(arguments).map_err(without_secrets)?;
         let mut read = Self::from_arg_matches(&matches).map_err(|why| why.format(&mut command))?;
         if let Some((name, given)) = matches.subcommand() {
@@ -98,6 +100,18 @@ impl Cli {
             sort_out.map_err(|(kind, why)| of.unwrap_or(command).error(kind, why))?;
         }
         Ok(read)
+    }
+}
+
+/// Makes `false` the default of a switch that its variable turns off: a default conflicts with no option. Switches that are also keys of
+/// the file are an `Option`, of which `None` leaves the choice to the file.
+fn without_false_variable(option: clap::Arg) -> clap::Arg {
+    let is_switch = !option.get_action().takes_values() || option.get_num_args() == Some(ValueRange::EMPTY);
+    let is_false = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value == "false");
+    if is_switch && option.get_env().is_some_and(is_false) {
+        option.env(None::<&str>).default_value("false")
+    } else {
+        option
     }
 }
 
@@ -197,14 +211,20 @@ pub struct Clusters {
     #[arg(long, env = "ROLLCAST_CONTEXT", value_delimiter = ',', value_name = "CONTEXT")]
     pub context: Vec<String>,
     /// Use every context of the kubeconfig
-    #[arg(long, env = "ROLLCAST_ALL_CONTEXTS", conflicts_with = "context")]
-    pub all_contexts: bool,
+    #[arg(
+        long,
+        env = "ROLLCAST_ALL_CONTEXTS",
+        num_args = 0,
+        default_missing_value = "true",
+        conflicts_with = "context"
+    )]
+    pub all_contexts: Option<bool>,
     /// The user to impersonate.
     #[command(flatten)]
     pub impersonation: Impersonation,
     /// Hide texts that people and programs in the clusters write: change causes, termination messages, probe responses
-    #[arg(long, env = "ROLLCAST_HIDE_MESSAGES")]
-    pub hide_messages: bool,
+    #[arg(long, env = "ROLLCAST_HIDE_MESSAGES", num_args = 0, default_missing_value = "true")]
+    pub hide_messages: Option<bool>,
 }
 
 /// Arguments of `rollcast serve`.
@@ -220,14 +240,21 @@ pub struct Serve {
     /// Namespace to watch, repeatable [default: all namespaces]
     ///
     /// Rollcast then needs permissions in these namespaces only.
-    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
+    #[arg(
+        long,
+        short,
+        env = "ROLLCAST_NAMESPACE",
+        value_delimiter = ',',
+        value_parser = config::parse_nonempty,
+        value_name = "NAMESPACE"
+    )]
     pub namespace: Vec<String>,
     /// Run the credential plugins (exec) of a kubeconfig even if others can reach this server
     ///
     /// Without this option, Rollcast runs them only if it listens on loopback, and none of --auth, --trust-proxy, --public-url and
     /// --allow-host is set.
-    #[arg(long, env = "ROLLCAST_ALLOW_EXEC_PLUGINS")]
-    pub allow_exec_plugins: bool,
+    #[arg(long, env = "ROLLCAST_ALLOW_EXEC_PLUGINS", num_args = 0, default_missing_value = "true")]
+    pub allow_exec_plugins: Option<bool>,
     #[command(flatten)]
     pub(crate) history: History,
     #[command(flatten)]
@@ -275,7 +302,7 @@ pub struct Record {
     #[command(flatten)]
     pub(crate) clusters: Clusters,
     /// Namespace to record [default: all namespaces]
-    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
+    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_parser = config::parse_nonempty, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
 }
 
@@ -289,13 +316,13 @@ pub struct Export {
     #[arg(value_name = "deployment/NAME")]
     pub deployment: Option<DeploymentArgument>,
     /// URL of a running Rollcast server to export from, live or from its history, instead of a recording
-    #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL")]
+    #[arg(long, env = "ROLLCAST_SERVER", value_parser = config::parse_nonempty, value_name = "URL")]
     pub server: Option<String>,
     // The environment may name these for other commands: who makes a file of a recording need not name a server for them.
     #[command(flatten)]
     pub(crate) remote: RemoteOptions,
     /// Namespace of the Deployment, if several have one of that name [default with --server: default]
-    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
+    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_parser = config::parse_nonempty, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
     /// Revision to export [default: the last rollout]
     #[arg(long, env = "ROLLCAST_REVISION", value_name = "N")]
@@ -335,7 +362,14 @@ pub struct Check {
     #[command(flatten)]
     pub(crate) clusters: Clusters,
     /// Namespace to check, repeatable [default: all namespaces]
-    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
+    #[arg(
+        long,
+        short,
+        env = "ROLLCAST_NAMESPACE",
+        value_delimiter = ',',
+        value_parser = config::parse_nonempty,
+        value_name = "NAMESPACE"
+    )]
     pub namespace: Vec<String>,
     #[command(flatten)]
     pub(crate) history: History,

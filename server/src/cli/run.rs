@@ -104,7 +104,8 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let sign_in = arguments.sign_in;
     let served = arguments.listen.merge(&file)?;
     let mode = sign_in.mode(&file);
-    if (mode != AuthMode::None || served.is_for_others()) && !arguments.allow_exec_plugins && !file.allow_exec_plugins {
+    let allows_exec_plugins = arguments.allow_exec_plugins.unwrap_or(file.allow_exec_plugins);
+    if (mode != AuthMode::None || served.is_for_others()) && !allows_exec_plugins {
         wanted = wanted.into_iter().map(clusters::ClusterConfig::without_commands).collect();
     }
     for secret in sign_in.secrets(&file) {

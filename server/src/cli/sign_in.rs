@@ -34,8 +34,8 @@ pub struct SignIn {
     #[arg(long, env = "ROLLCAST_AUTH_PROXY_FROM", value_delimiter = ',', value_parser = parse_network, value_name = "ADDRESS")]
     pub auth_proxy_from: Vec<IpNet>,
     /// With --auth proxy: allow 0.0.0.0/0 or ::/0 in --auth-proxy-from, which trusts the headers of everyone who connects
-    #[arg(long, env = "ROLLCAST_INSECURE_AUTH_PROXY_FROM_ANYWHERE")]
-    pub insecure_auth_proxy_from_anywhere: bool,
+    #[arg(long, env = "ROLLCAST_INSECURE_AUTH_PROXY_FROM_ANYWHERE", num_args = 0, default_missing_value = "true")]
+    pub insecure_auth_proxy_from_anywhere: Option<bool>,
     /// With --auth proxy: header with the user name [default: X-Forwarded-User]
     #[arg(long, env = "ROLLCAST_AUTH_USER_HEADER", value_name = "HEADER")]
     pub auth_user_header: Option<HeaderName>,
@@ -146,7 +146,7 @@ impl SignIn {
             !from.is_empty(),
             "--auth proxy requires the address of the proxy: set it with --auth-proxy-from, for example --auth-proxy-from 10.0.0.7"
         );
-        let is_said = self.insecure_auth_proxy_from_anywhere || file.insecure_proxy_from_anywhere;
+        let is_said = self.insecure_auth_proxy_from_anywhere.unwrap_or(file.insecure_proxy_from_anywhere);
         if let Some(all) = from.iter().find(|network| network.prefix_len() == 0).filter(|_| !is_said) {
             anyhow::bail!(
                 "--auth-proxy-from {all} trusts the headers of everyone who connects: name the addresses of the proxy, or confirm with --insecure-auth-proxy-from-anywhere that only the proxy can connect"
@@ -204,6 +204,18 @@ mod tests {
         let expected = ["10.0.0.7/32", "fd00::/8"].map(|network| network.parse::<IpNet>().unwrap());
         for proxies in [sign_in.auth_proxy_from, listen.trust_proxy, file.auth.proxy_from, file.trust_proxy] {
             assert_eq!(proxies, expected);
+        }
+    }
+
+    #[test]
+    fn a_switch_overrides_the_file() {
+        let file = "public_pictures = true\n[auth]\nproxy_from = ['0.0.0.0/0']\ninsecure_proxy_from_anywhere = true\n";
+        let file: Config = file.parse().unwrap();
+        for (switch, is_on) in [(None, true), (Some(true), true), (Some(false), false)] {
+            let Arguments { mut sign_in, mut listen } = Arguments::parse_from(["rollcast"]);
+            (sign_in.insecure_auth_proxy_from_anywhere, listen.public_pictures) = (switch, switch);
+            assert_eq!(sign_in.proxy(file.auth.clone()).is_ok(), is_on, "{switch:?}");
+            assert_eq!(listen.merge(&file).unwrap().site.has_public_pictures, is_on, "{switch:?}");
         }
     }
 

@@ -93,6 +93,10 @@ mod tests {
         for (arguments, why) in [
             (&["serve", "--listen", "localhost:7440"][..], "must be an IP address and a port, such as 127.0.0.1:7440"),
             (&["serve", "--keep-bytes", "much"], "must be a size, such as 500MB or 2GB"),
+            // An address without a namespace is that of all namespaces.
+            (&["serve", "--namespace", "shop,"], "invalid value '' for '--namespace <NAMESPACE>': must not be empty"),
+            (&["wait", "web", "--namespace", ""], "invalid value '' for '--namespace <NAMESPACE>': must not be empty"),
+            (&["wait", "web", "--server", ""], "invalid value '' for '--server <URL>': must not be empty"),
         ] {
             let refused = read(arguments).unwrap_err();
             assert!(refused.contains(why), "{refused}");

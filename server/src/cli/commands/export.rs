@@ -23,7 +23,8 @@ use crate::telemetry::print;
 pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let file = PathBuf::from(&arguments.of);
     // A server may be named by the environment, for other commands.
-    let is_recording = file.as_os_str() == "-" || file.is_file() || arguments.deployment.is_some();
+    let is_there = file.exists() && !file.is_dir(); // a pipe of the shell is no regular file
+    let is_recording = file.as_os_str() == "-" || is_there || arguments.deployment.is_some();
     if let Some(server) = arguments.server.as_ref().filter(|_| !is_recording) {
         let made = terminal::file(server, &arguments).await?;
         return Ok(print::file(made.as_bytes())?);

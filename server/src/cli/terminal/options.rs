@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use crate::cli::config::parse_nonempty;
 use crate::kube::credentials::Impersonation;
 use crate::telemetry::clock::parse_duration;
 
@@ -12,7 +13,7 @@ use crate::telemetry::clock::parse_duration;
 #[derive(Debug, Args)]
 pub struct FollowOptions {
     /// Namespace of the Deployment [default: the context's namespace; with --server: default]
-    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
+    #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_parser = parse_nonempty, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
     /// Kubeconfig context [default: the current context]
     #[arg(long, env = "ROLLCAST_CONTEXT", value_name = "CONTEXT")]
@@ -25,7 +26,7 @@ pub struct FollowOptions {
     /// URL of a running Rollcast server to follow, instead of the Kubernetes API server
     ///
     /// If the environment sets a server and also a context or a kubeconfig, the server wins.
-    #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL")]
+    #[arg(long, env = "ROLLCAST_SERVER", value_parser = parse_nonempty, value_name = "URL")]
     pub server: Option<String>,
     #[command(flatten)]
     pub(crate) remote: RemoteOptions,
@@ -114,7 +115,7 @@ pub struct Wait {
 #[derive(Debug, Args)]
 pub struct ShareArguments {
     /// URL of the running Rollcast server
-    #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL", global = true)]
+    #[arg(long, env = "ROLLCAST_SERVER", value_parser = parse_nonempty, value_name = "URL", global = true)]
     pub server: Option<String>,
     /// File with the token to sign in with
     #[arg(long, env = "ROLLCAST_TOKEN_FILE", value_name = "FILE", global = true)]

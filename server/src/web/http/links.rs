@@ -162,10 +162,15 @@ async fn unwatched(view: &ClientView, workload: &Workload, asked_for: &Address, 
     refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await
 }
 
-/// Leads elsewhere; what is to be played is played there.
+/// Leads elsewhere, with the parameters that say how a page is shown.
 fn redirect(link: &str, asked_for: &Address) -> Response {
-    let play = if asked_for.parameters.text("play") == "yes" { "&play=yes" } else { "" };
-    Redirect::temporary(&format!("{link}{play}")).into_response()
+    let mut link = link.to_owned();
+    for name in ["play", "theme", "zone"] {
+        if let Some(value) = asked_for.parameters.get(name) {
+            link.extend(["&", name, "=", &address::segment(value)]);
+        }
+    }
+    Redirect::temporary(&link).into_response()
 }
 
 /// Returns the link to the stored history of a rollout that the hub does not hold any more. `known` is the Deployment

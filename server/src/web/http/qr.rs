@@ -5,6 +5,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use qrcode::QrCode;
 use qrcode::render::svg::Color;
+use timeline::address::{at, below_base};
 
 use super::extract::{RequestAddress, origin};
 
@@ -20,7 +21,7 @@ pub(super) async fn code(RequestAddress(address): RequestAddress, request: axum:
     let Ok(Some(path)) = address.check("path", is_path) else {
         return (StatusCode::BAD_REQUEST, "path must be the path of a page of this server.\n").into_response();
     };
-    match QrCode::new(format!("{}{path}", origin(&request))) {
+    match QrCode::new(format!("{}{}", origin(&request), at(below_base(&path)))) {
         Ok(code) => {
             let svg = code.render::<Color<'_>>().min_dimensions(180, 180).build();
             ([(CONTENT_TYPE, "image/svg+xml"), (CACHE_CONTROL, "public, max-age=3600")], svg).into_response()

@@ -13,7 +13,7 @@ use leptos::prelude::{IntoView, provide_context, use_context};
 use leptos_axum::ResponseOptions;
 use serde_json::json;
 use timeline::Workload;
-use timeline::address::{InvalidParameter, at};
+use timeline::address::{InvalidParameter, Route, at};
 use timeline::words::{NO_CLUSTER, safe};
 
 use super::extract::origin;
@@ -74,6 +74,11 @@ pub(super) fn refuse_unchecked(view: &ClientView, workload: &Workload) -> Result
 }
 
 pub(super) async fn not_found(view: &ClientView, request: Request) -> Response {
+    if request.uri().path().starts_with("/api/") {
+        let description = at(Route::ApiDescription.pattern());
+        let why = format!("There is no such resource. The API is described at {description}.");
+        return Refusal(StatusCode::NOT_FOUND, why).into_response();
+    }
     let (all, one) = (at("/"), at("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}"));
     let why =
         format!("There is no such page. The list of all Deployments is at {all}, the page of a Deployment at {one}.");

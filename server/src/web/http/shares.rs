@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use app::pages::shares::{SharedLine, SharesPayload};
+use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, Request};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -38,6 +39,12 @@ pub(super) struct ShareForm {
 #[derive(Deserialize)]
 pub(super) struct RevokeForm {
     id: String,
+}
+
+impl From<FormRejection> for Refusal {
+    fn from(why: FormRejection) -> Self {
+        Self(StatusCode::BAD_REQUEST, format!("{}.", why.body_text()))
+    }
 }
 
 impl From<ShareError> for Refusal {
@@ -332,8 +339,9 @@ pub(super) async fn list(view: ClientView) -> Result<Json<Value>, Refusal> {
 pub(super) async fn api_make(
     view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
-    Form(form): Form<ShareForm>,
+    form: Result<Form<ShareForm>, FormRejection>,
 ) -> Result<Response, Refusal> {
+    let Form(form) = form?;
     let (share, link) = make_link(&view, &form, &origin).await?;
     let mut told = as_json(&share);
     if let Some(told) = told.as_object_mut() {
@@ -345,8 +353,9 @@ pub(super) async fn api_make(
 /// Takes one away, for programs.
 pub(super) async fn api_revoke(
     view: ClientView,
-    Form(RevokeForm { id }): Form<RevokeForm>,
+    form: Result<Form<RevokeForm>, FormRejection>,
 ) -> Result<Response, Refusal> {
+    let Form(RevokeForm { id }) = form?;
     revoke_link(&view, &id).await?;
     Ok((audit_revocation(&view, &id), StatusCode::NO_CONTENT).into_response())
 }

@@ -181,6 +181,47 @@ fn commands_for_credentials_are_run_of_the_users_own_kubeconfig_and_of_no_other(
 }
 
 #[test]
+fn false_in_the_environment_overrides_the_file_and_excludes_no_option() {
+    let folder = tempfile::tempdir().unwrap();
+    let exec = r#""exec":{"apiVersion":"client.authentication.k8s.io/v1","command":"false","interactiveMode":"Never"}"#;
+    let kubeconfig = file("switches.yaml", &KUBECONFIG.replace("\"user\":{}", &format!("\"user\":{{{exec}}}")));
+    let empty = file("switches-empty.yaml", r#"{"apiVersion":"v1","kind":"Config"}"#);
+    let said = |arguments: &[&str], variable: Option<&str>| {
+        let mut command = program(arguments);
+        command.env("XDG_STATE_HOME", folder.path()).envs(variable.map(|name| (name, "false")));
+        let ended = command.output().unwrap();
+        let text = String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap();
+        assert_eq!(ended.status.code(), Some(2), "{arguments:?}: {text}");
+        text
+    };
+    // The credential plugin fails, so nothing is ever served.
+    let reachable = "listen = \"0.0.0.0:0\"\ninsecure_no_auth = true\n";
+    for (command, kubeconfig, keys, switch, says) in [
+        ("check", &kubeconfig, "", "no_history", "history: in "),
+        ("check", &empty, "", "all_contexts", "it has no current context"),
+        ("serve", &kubeconfig, "listen = \"0.0.0.0:0\"\n", "insecure_no_auth", "but sign-in is off"),
+        ("serve", &kubeconfig, reachable, "allow_exec_plugins", "unless it is started with --allow-exec-plugins"),
+    ] {
+        let config = file("switches.toml", &format!("{keys}{switch} = true\n"));
+        let arguments = [command, "--kubeconfig", kubeconfig, "--config", &config];
+        let variable = format!("ROLLCAST_{}", switch.to_uppercase());
+        for variable in [None, Some(variable.as_str())] {
+            let text = said(&arguments, variable);
+            assert_eq!(text.contains(says), variable.is_some(), "{switch}: {text}");
+        }
+    }
+    let data = folder.path().join("data").display().to_string();
+    for (arguments, variable, says) in [
+        (&["check", "--kubeconfig", &kubeconfig, "--data-dir", &data][..], "ROLLCAST_NO_HISTORY", "history: in "),
+        (&["check", "--kubeconfig", &kubeconfig, "--context", "here"], "ROLLCAST_ALL_CONTEXTS", "history: in "),
+        (&["replay", "/no/such/file", "--hold-at", "1"], "ROLLCAST_LOOP", "cannot read the recording /no/such/file"),
+    ] {
+        let text = said(arguments, Some(variable));
+        assert!(text.contains(says), "{variable}: {text}");
+    }
+}
+
+#[test]
 fn a_configuration_that_cannot_be_used_is_told_with_its_line() {
     let text = refusal(&["serve", "--config", "/no/such/rollcast.toml"]);
     assert!(text.contains("cannot read /no/such/rollcast.toml"), "{text}");

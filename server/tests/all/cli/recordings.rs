@@ -1,5 +1,7 @@
 //! Commands that read a recording, and what they say of one that is damaged or hostile.
 
+use std::process::{Command, Stdio};
+
 use crate::cli::{file, program, refusal, rollcast};
 
 #[test]
@@ -35,6 +37,13 @@ fn a_recorded_rollout_is_one_file() {
     let mut command = program(&["export", &recording, "--redact"]);
     let made = command.env("ROLLCAST_TOKEN_FILE", "/no/such/token").env("ROLLCAST_CLUSTER", "prod").output().unwrap();
     assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
+    // A pipe is a recording as well, and no Deployment of the server that the environment names.
+    let mut reader = Command::new("cat").arg(&recording).stdout(Stdio::piped()).spawn().unwrap();
+    let mut command = program(&["export", "/dev/stdin"]);
+    command.env("ROLLCAST_SERVER", "http://127.0.0.1:9").stdin(reader.stdout.take().unwrap());
+    let made = command.output().unwrap();
+    assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
+    assert!(reader.wait().unwrap().success());
     let text = refusal(&["wait", "deployment/a", "deployment/b", "--export", "/tmp/never.html"]);
     assert!(text.contains("--export supports one Deployment only"), "{text}");
 }

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::http::{Request, StatusCode, header};
 use serde_json::{Value, json};
+use server::web::http::router;
 use server::web::state::Rollcast;
 use timeline::Workload;
 use timeline::address::Route;
 use timeline::model::PodState;
+use tower::ServiceExt;
 
 use crate::pages::site::{everything, fetch, site};
 
@@ -78,6 +81,33 @@ async fn every_answer_is_as_described() {
             get(&rollcast, &timeline::address::timeline(&Workload::deployment(cluster, "shop", "web"))).await;
         assert_eq!(status, StatusCode::NOT_FOUND);
         assert_described(&description, Route::ApiTimeline.pattern(), status, &answer);
+    }
+}
+
+#[tokio::test]
+async fn errors_of_the_api_are_json() {
+    let (rollcast, _) = site().await;
+    let unknown = "There is no such resource. The API is described at /api/v1/openapi.json.";
+    assert_eq!(get(&rollcast, "/api/v1/deployment").await, (StatusCode::NOT_FOUND, json!({ "error": unknown })));
+    let (_, description) = get(&rollcast, Route::ApiDescription.pattern()).await;
+    let form = "application/x-www-form-urlencoded";
+    for (path, content_type, says) in [
+        (Route::ApiShares.pattern(), "application/json", form),
+        (Route::ApiShares.pattern(), form, "missing field `to`."),
+        (Route::ApiRevokeShare.pattern(), "application/json", form),
+        (Route::ApiRevokeShare.pattern(), form, "missing field `id`."),
+    ] {
+        let request = Request::post(path)
+            .header(header::HOST, "localhost:7440")
+            .header(header::ORIGIN, "http://localhost:7440")
+            .header(header::CONTENT_TYPE, content_type);
+        let response = router(rollcast.clone()).oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        let status = response.status();
+        let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let answer: Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{path}: {answer}");
+        assert_described_as(&description, path, "post", status, &answer);
+        assert!(answer["error"].as_str().unwrap().contains(says), "{path}: {answer}");
     }
 }
 

@@ -15,7 +15,7 @@ const MIDWAY: &str = "1795236793000";
 /// A link; its answer; a text of the page, or the end of the address that it leads to.
 type Case<'c> = (&'c str, &'c str, u16, &'c str);
 
-const CASES: [Case<'_>; 52] = [
+const CASES: [Case<'_>; 53] = [
     // The Deployment that has the name now.
     (NGINX, "", 200, "Revision 3 is complete"),
     (NGINX, "?", 200, "Revision 3 is complete"),
@@ -33,6 +33,12 @@ const CASES: [Case<'_>; 52] = [
     (NGINX, "?revision=2", 307, "nginx?uid={NGINX}&revision=2&at=1795236799775"),
     (NGINX, "?uid={NGINX}&revision=1", 307, "nginx?uid={NGINX}&revision=1&at=1795236790374"),
     (NGINX, "?revision=7&revision=2", 307, "nginx?uid={NGINX}&revision=2&at=1795236799775"),
+    (
+        NGINX,
+        "?revision=2&theme=dark&zone=Europe/Berlin&play=yes&sort=name",
+        307,
+        "nginx?uid={NGINX}&revision=2&at=1795236799775&play=yes&theme=dark&zone=Europe%2FBerlin",
+    ),
     (NGINX, "?revision=7", 404, "saw no rollout of revision 7"),
     (NGINX, "?revision=7", 404, "nginx?uid={NGINX}&amp;revision=3\">Revision 3</a>"),
     (NGINX, "?revision=18446744073709551615", 404, "saw no rollout of revision"),
