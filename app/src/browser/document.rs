@@ -49,11 +49,12 @@ impl InertPage {
         Self::of(document().query_selector("main").ok().flatten())
     }
 
-    /// Makes everything around an element inert, except for announcements.
+    /// Makes everything around an element inert, except for announcements and bars that hold nothing else.
     pub fn around(element: &Element) -> Self {
         let (mut parts, mut inner) = (Vec::new(), element.clone());
         while let Some(outer) = inner.parent_element().filter(|_| inner.tag_name() != "BODY") {
-            let beside = all_in(&outer, ":scope > :not([inert], [role=status], [role=alert])");
+            let beside =
+                all_in(&outer, ":scope > :not([inert], [role=status], [role=alert], :has(> span[role=status]))");
             parts.extend(beside.filter(|part| *part != inner));
             inner = outer;
         }
