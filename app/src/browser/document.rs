@@ -37,6 +37,10 @@ pub fn show_stopped() {
     if let Some(notice) = document().get_element_by_id(STOPPED) {
         notice.set_class_name("banner");
     }
+    // It may have stopped on the way to another page.
+    if let Ok(Some(main)) = document().query_selector("main") {
+        let _ = main.remove_attribute("inert"); // names of attributes are ours
+    }
     note("data-live", "false");
 }
 
