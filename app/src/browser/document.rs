@@ -37,6 +37,10 @@ pub fn show_stopped() {
     if let Some(notice) = document().get_element_by_id(STOPPED) {
         notice.set_class_name("banner");
     }
+    // It may have stopped on the way to another page.
+    if let Ok(Some(main)) = document().query_selector("main") {
+        let _ = main.remove_attribute("inert"); // names of attributes are ours
+    }
     note("data-live", "false");
 }
 
@@ -49,11 +53,12 @@ impl InertPage {
         Self::of(document().query_selector("main").ok().flatten())
     }
 
-    /// Makes everything around an element inert, except for announcements.
+    /// Makes everything around an element inert, except for announcements and bars that hold nothing else.
     pub fn around(element: &Element) -> Self {
         let (mut parts, mut inner) = (Vec::new(), element.clone());
         while let Some(outer) = inner.parent_element().filter(|_| inner.tag_name() != "BODY") {
-            let beside = all_in(&outer, ":scope > :not([inert], [role=status], [role=alert])");
+            let beside =
+                all_in(&outer, ":scope > :not([inert], [role=status], [role=alert], :has(> span[role=status]))");
             parts.extend(beside.filter(|part| *part != inner));
             inner = outer;
         }

@@ -2,7 +2,7 @@
 
 use send_wrapper::SendWrapper;
 use wasm_bindgen::JsValue;
-use web_sys::AudioContext;
+use web_sys::{AudioContext, AudioContextState};
 
 /// Volume at the begin of a tone.
 const VOLUME: f32 = 0.15;
@@ -23,11 +23,12 @@ impl Sound {
     /// Plays tones: the frequency of each in hertz, and after how many seconds it begins. Browsers may want to be allowed to play
     /// sound first ([`Self::allow`]); until then nothing is heard.
     pub fn play(&self, tones: &[(f32, f64)]) {
-        let now = self.0.current_time();
-        // Its clock did not begin to run: tones would be kept, and all of them be heard together once it does.
-        if now <= 0.0 {
+        // Its clock stands, because it was not allowed yet or was interrupted: tones would be kept, and all of them be heard together once
+        // it goes on.
+        if self.0.state() != AudioContextState::Running {
             return;
         }
+        let now = self.0.current_time();
         for (hertz, after) in tones {
             let _ = tone(&self.0, *hertz, now + after); // refused: nothing is heard
         }

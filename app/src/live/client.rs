@@ -30,6 +30,8 @@ const RELOAD_SPREAD_MILLIS: f64 = 3_000.0;
 const RELOAD_AGAIN: Duration = Duration::from_secs(600);
 /// Tries of the link are looked at this often.
 const TICK: Duration = Duration::from_millis(250);
+/// The computer slept when the time of day went on so much further than the page's clock, which stands still then, in milliseconds.
+const SLEPT_MILLIS: f64 = 5_000.0;
 /// Text when the page cannot read the frames of the server, and loading it again did not help.
 const UNREADABLE: &str = "Rollcast was updated. Reload this page.";
 
@@ -138,7 +140,7 @@ struct Inner {
     queue: RefCell<Vec<ServerFrame>>,
     is_over: Cell<bool>,
     /// What looks at the link again and again, and when the page wakes up.
-    watch: RefCell<Option<(Option<IntervalHandle>, [WindowListenerHandle; 3])>>,
+    watch: RefCell<Option<(Option<IntervalHandle>, [WindowListenerHandle; 4])>>,
 }
 
 impl Client {
@@ -169,8 +171,12 @@ impl Client {
     /// Keeps up the connection to a server.
     fn watch_over(&self) {
         let client = self.clone();
+        let ahead_millis = || browser::now_millis() as f64 - page_millis();
+        let known_ahead = Cell::new(ahead_millis());
         let tick = move || {
-            client.handle_event(LinkEvent::Tick);
+            let ahead = ahead_millis();
+            let has_slept = ahead - known_ahead.replace(ahead) > SLEPT_MILLIS;
+            client.handle_event(if has_slept { LinkEvent::Slept } else { LinkEvent::Tick });
             if browser::is_hidden() {
                 client.drain(); // what came before it was hidden
             }
@@ -179,7 +185,7 @@ impl Client {
             let client = self.clone();
             browser::listen(event, move |_| client.handle_event(LinkEvent::WokeUp))
         };
-        let listeners = ["online", "pageshow", "focus"].map(listener);
+        let listeners = ["online", "pageshow", "focus", "visibilitychange"].map(listener);
         self.0.watch.replace(Some((browser::start_interval(TICK, tick), listeners)));
     }
 

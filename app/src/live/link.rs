@@ -5,7 +5,7 @@
 //!                             heard
 //!                        ┌───────────────┐
 //!                        ▼               │
-//!   Connecting ──opened──► Live ──9 s──► Silent ──45 s, or awake──► Lost (another connection)
+//!   Connecting ──opened──► Live ──9 s──► Silent ──45 s, or awake──► Lost (another connection; after a sleep at once)
 //!       │  ▲               │ │             │                         │
 //!       │  └──open again───┘ │             │                         │
 //!       │ closed             │ closed      │ closed                  │
@@ -88,6 +88,8 @@ pub enum LinkEvent {
     Tick,
     /// The browser says that the network is back, or the page is looked at again.
     WokeUp,
+    /// The computer slept.
+    Slept,
 }
 
 /// Action that the connection asks for.
@@ -158,6 +160,8 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
         (Live(socket) | Silent(socket), LinkEvent::WokeUp) if now - socket.heard_millis > SILENCE_MILLIS => {
             (Lost { attempt: 0, tried_millis: now }, LinkEffect::Connect)
         }
+        // Its clock may have stood still, and what the server sent meanwhile did not arrive.
+        (Live(_) | Silent(_), LinkEvent::Slept) => (Lost { attempt: 0, tried_millis: now }, LinkEffect::Connect),
         (Live(socket), LinkEvent::Tick) if now - socket.heard_millis > SILENCE_MILLIS => {
             (Silent(socket), LinkEffect::None)
         }
@@ -178,7 +182,9 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
         (Waiting { attempt, retry_millis }, LinkEvent::Tick) if now >= retry_millis => {
             (Lost { attempt, tried_millis: now }, LinkEffect::Connect)
         }
-        (Waiting { attempt, .. }, LinkEvent::WokeUp) => (Lost { attempt, tried_millis: now }, LinkEffect::Connect),
+        (Waiting { attempt, .. }, LinkEvent::WokeUp | LinkEvent::Slept) => {
+            (Lost { attempt, tried_millis: now }, LinkEffect::Connect)
+        }
         (state, _) => (state, LinkEffect::None),
     }
 }
@@ -277,10 +283,20 @@ mod tests {
     #[test]
     fn waking_up_does_not_wait() {
         let waiting = LinkState::Waiting { attempt: 5, retry_millis: 9_000.0 };
-        assert_eq!(
-            step(waiting, LinkEvent::WokeUp, 1.0, 0.5),
-            (LinkState::Lost { attempt: 5, tried_millis: 1.0 }, LinkEffect::Connect)
-        );
+        for event in [LinkEvent::WokeUp, LinkEvent::Slept] {
+            assert_eq!(
+                step(waiting, event, 1.0, 0.5),
+                (LinkState::Lost { attempt: 5, tried_millis: 1.0 }, LinkEffect::Connect)
+            );
+        }
+    }
+
+    #[test]
+    fn after_a_sleep_a_connection_that_was_just_heard_is_made_anew() {
+        let lost = (LinkState::Lost { attempt: 0, tried_millis: 1_000.0 }, LinkEffect::Connect);
+        assert_eq!(step(live(1_000.0), LinkEvent::Slept, 1_000.0, 0.5), lost);
+        let looked_at_again = step(live(1_000.0), LinkEvent::WokeUp, 1_000.0, 0.5);
+        assert_eq!(looked_at_again, (live(1_000.0), LinkEffect::None), "nobody slept");
     }
 
     #[test]

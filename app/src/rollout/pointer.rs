@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 use timeline::Millis;
+use timeline::playback::Playback;
 use web_sys::{Element, MouseEvent, PointerEvent, WheelEvent};
 
 use super::picture::{Tip, TipContent};
@@ -17,8 +18,9 @@ use crate::score::{budget, scale, scene, style_sheet};
 
 /// Elements that open a pod: heads and bars.
 const PODS: &str = ".head, .pod:not(.ribbon)";
-/// A pointer that moves this far with its button pressed drags, in pixels.
+/// A pointer that moves this far with its button pressed drags, in pixels; a finger, which is less precise, that far.
 const DRAG_PX: f64 = 4.0;
+const FINGER_DRAG_PX: f64 = 10.0;
 /// Right of this part of the picture a wheel leaves the right edge where it is: at the present.
 const NEAR_NOW: f64 = 0.92;
 /// A wheel that turns so far shows twice as much time, or half of it, in pixels.
@@ -36,8 +38,17 @@ pub(super) struct Pointer {
     drag: Option<(f64, Millis)>,
     /// The head or bar on which the button was pressed last, and where that was, in pixels of the browser's window.
     pressed: Option<(Element, (f64, f64))>,
-    /// It moved far enough to be no click since the button was pressed last.
-    has_dragged: bool,
+    /// What was pressed last was pressed by a finger.
+    is_finger: bool,
+    /// It moved far enough to be no click since the button was pressed last: the moment and the window that the viewer chose before.
+    before_drag: Option<(Playback, Option<f64>)>,
+}
+
+impl Pointer {
+    /// Returns how far it may move and still click, in pixels.
+    const fn click_px(&self) -> f64 {
+        if self.is_finger { FINGER_DRAG_PX } else { DRAG_PX }
+    }
 }
 
 /// Rectangles of the score's parts, in pixels of the browser's window.
@@ -77,8 +88,11 @@ impl RolloutScreen {
         if event.buttons() == 0 {
             self.release(); // it was let go of elsewhere
         }
-        let Pointer { drag, has_dragged, .. } = self.0.state.borrow().pointer;
-        let dragged = drag.filter(|(from_x, _)| has_dragged || (at.0 - from_x).abs() > DRAG_PX);
+        let (drag, has_dragged, click_px) = {
+            let pointer = &self.0.state.borrow().pointer;
+            (pointer.drag, pointer.before_drag.is_some(), pointer.click_px())
+        };
+        let dragged = drag.filter(|(from_x, _)| has_dragged || (at.0 - from_x).abs() > click_px);
         if let Some((from_x, from_millis)) = dragged {
             if !has_dragged {
                 self.begin_drag(event.pointer_id());
@@ -98,7 +112,8 @@ impl RolloutScreen {
             let _ = canvas.set_pointer_capture(pointer_id); // without it the drag ends at the edge
         }
         let state = &mut *self.0.state.borrow_mut();
-        (state.pointer.at, state.pointer.pressed, state.pointer.has_dragged) = (None, None, true);
+        (state.pointer.at, state.pointer.pressed) = (None, None);
+        state.pointer.before_drag = Some((state.playback, state.chosen_millis));
         // Time passes under the pointer as fast as it moves.
         state.chosen_millis = Some(state.frame.window_millis);
         set_if_new(&self.0.picture.tip, None);
@@ -112,7 +127,8 @@ impl RolloutScreen {
         let pressed = browser::closest(event, PODS).filter(|_| is_primary).map(|pod| (pod, place(event)));
         {
             let pointer = &mut self.0.state.borrow_mut().pointer;
-            (pointer.has_dragged, pointer.pressed) = (false, pressed);
+            (pointer.before_drag, pointer.pressed) = (None, pressed);
+            pointer.is_finger = event.pointer_type() == "touch";
         }
         let is_control = browser::closest(event, "a, button").is_some();
         let x = f64::from(event.client_x());
@@ -125,12 +141,24 @@ impl RolloutScreen {
     }
 
     /// The button was clicked somewhere on the score. Where the picture moved between press and release, browsers send the click to no pod:
-    /// the one that was pressed gets it.
+    /// the one that was pressed gets it. A finger, which cannot point, is told of the place that it tapped.
     pub fn click(&self, event: &MouseEvent) {
-        let pressed = self.0.state.borrow_mut().pointer.pressed.take();
-        let Some((pressed, from)) = pressed.filter(|_| browser::closest(event, PODS).is_none()) else { return };
+        let (pressed, click_px, is_tap) = {
+            let pointer = &mut self.0.state.borrow_mut().pointer;
+            (pointer.pressed.take(), pointer.click_px(), pointer.is_finger && pointer.before_drag.is_none())
+        };
+        if browser::closest(event, PODS).is_some() {
+            return;
+        }
         let at = place(event);
-        let is_moved = (at.0 - from.0).abs().max((at.1 - from.1).abs()) > DRAG_PX;
+        let Some((pressed, from)) = pressed else {
+            if is_tap {
+                self.0.state.borrow_mut().pointer.at = Some(at);
+                self.point_again();
+            }
+            return;
+        };
+        let is_moved = (at.0 - from.0).abs().max((at.1 - from.1).abs()) > click_px;
         if !is_moved {
             // A listener is not called while it is.
             browser::run_after(Duration::ZERO, move || browser::click(&pressed));
@@ -140,11 +168,26 @@ impl RolloutScreen {
     /// Returns whether the button was dragged since it was pressed last.
     /// WebKit sends such a click to the bar under the pointer, though the picture captured the pointer.
     pub fn has_dragged(&self) -> bool {
-        self.0.state.borrow().pointer.has_dragged
+        self.0.state.borrow().pointer.before_drag.is_some()
     }
 
     pub fn release(&self) {
         self.0.state.borrow_mut().pointer.drag = None;
+    }
+
+    /// The browser took the pointer over, to scroll or to zoom: what it moved so far is as it was before.
+    pub fn cancel(&self, event: &PointerEvent) {
+        if !event.is_primary() {
+            return;
+        }
+        let before = {
+            let pointer = &mut self.0.state.borrow_mut().pointer;
+            pointer.drag.take().and_then(|_| pointer.before_drag.take())
+        };
+        if let Some((playback, chosen_millis)) = before {
+            self.0.state.borrow_mut().chosen_millis = chosen_millis;
+            self.play(|_, _, _, _| playback);
+        }
     }
 
     pub fn leave(&self) {

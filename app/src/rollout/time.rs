@@ -47,7 +47,7 @@ impl RolloutScreen {
         self.moment().unwrap_or_else(|| self.live_millis())
     }
 
-    fn play(&self, next: impl FnOnce(Playback, f64, Millis, f64) -> Playback) {
+    pub(super) fn play(&self, next: impl FnOnce(Playback, f64, Millis, f64) -> Playback) {
         self.change(next);
         if !matches!(self.0.state.borrow().playback, Playback::Playing { .. }) {
             self.remember();

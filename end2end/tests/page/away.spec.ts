@@ -64,6 +64,19 @@ test("since when nothing is heard has its date on the next day", async ({ page, 
   complaints.length = 0; // the browser notes each try that failed
 });
 
+test("after a sleep the page connects anew at once", async ({ page, serve }) => {
+  await page.clock.install();
+  const sockets: string[] = [];
+  page.on("websocket", (socket) => sockets.push(socket.url()));
+  const server = await serve(() => Server.replaying("quota", "--hold-at", "14"));
+  await openLive(page, server.address);
+  expect(sockets).toHaveLength(1);
+  // Sleep moves the time of day and not the clock of the page.
+  await page.clock.setSystemTime(Date.now() + 3_600_000);
+  await expect.poll(() => sockets.length).toBe(2);
+  await page.waitForSelector("html[data-live=true]");
+});
+
 /// The same recording under two names: a server that is started again watches another cluster of the same Deployments.
 function renamed(name: string): { before: string[]; after: string[] } {
   const folder = temporaryFolder();

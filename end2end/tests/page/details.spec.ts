@@ -1,7 +1,7 @@
 /// Details of pods and revisions, and hostile text in them.
 
 import { readFileSync } from "node:fs";
-import { expect, openPlayed, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, openPlayed, openRecording, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { recorded } from "../../fixtures/made.mjs";
 import { Server } from "../../fixtures/server.ts";
@@ -24,6 +24,20 @@ test("a pod opens with its history, conditions and commands", async ({ page, ser
   await expect(detail).toContainText("Scheduling for");
   await page.keyboard.press("Escape");
   await expect(detail).toHaveCount(0);
+});
+
+test("the line of a state that lasts stays the same one while its duration grows", async ({ page, serve }) => {
+  const server = await serve(() => Server.simulating());
+  const rollout = await openWatched(page, server.page("playground", "default", "web"));
+  await rollout.pods(1, "available").first().click();
+  const last = page.getByTestId("pod-detail").locator(".past tr").last();
+  await expect(last).toContainText(/for \d/);
+  const before = await last.evaluate((line) => {
+    line.id = "same";
+    return line.textContent!;
+  });
+  await expect(last).not.toHaveText(before);
+  await expect(last).toHaveId("same");
 });
 
 test("on a phone no flag of a command is broken", async ({ page, serve }) => {

@@ -1,6 +1,6 @@
 /// What is opened beside the picture leaves the controls of time in reach.
 
-import type { Page } from "@playwright/test";
+import type { Locator, Page } from "@playwright/test";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -103,6 +103,31 @@ for (const [place, start, address] of places) {
     await expect(page.locator("main [inert]")).toHaveCount(0);
   });
 }
+
+test("on a phone a panel does not cover the bar that says that its content is old, or that the page stopped", async ({ page, serve, complaints }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "9.5"));
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(server.page("rollover", "rollover", "web"));
+  await isLive(page, /Recording/);
+  await page.getByRole("link", { name: "Share" }).click();
+  await expect(page.getByTestId("share-detail")).toBeVisible();
+  // What is inert is not hit either.
+  const isOnTop = (bar: Locator) =>
+    bar.evaluate((bar) => {
+      const { left, right, top, bottom } = bar.getBoundingClientRect();
+      return bottom <= innerHeight && bar.contains(document.elementFromPoint((left + right) / 2, (top + bottom) / 2));
+    });
+  await server.kill();
+  const { banner } = new RolloutPage(page);
+  await expect(banner).toContainText("Rollcast unreachable");
+  await expect.poll(() => isOnTop(banner)).toBe(true);
+  await page.evaluate(() => dispatchEvent(new ErrorEvent("error", { error: new WebAssembly.RuntimeError("unreachable") })));
+  const stopped = page.getByTestId("stopped");
+  await expect(stopped).toContainText("This page stopped.");
+  await expect.poll(() => isOnTop(stopped)).toBe(true);
+  await expect.poll(() => isOnTop(stopped.getByRole("link", { name: "Reload it" }))).toBe(true);
+  complaints.length = 0; // the browser notes each try that failed
+});
 
 for (const width of [1280, 640])
   test(`a panel that opens for the first time takes the focus, ${width} pixels wide`, async ({ page, serve }) => {

@@ -87,33 +87,48 @@ for (const [path, ...parts] of [["/", "lists"], ["/wall", "pictures", "shared"]]
   });
 }
 
-for (const [how, answer] of [["is not there", 404], ["does not come", 0]] as const) {
-  test(`when a part ${how} the page says so: on the way, in a panel, and at the start`, async ({ page, serve, complaints }) => {
-    const server = await serve(held);
-    const rollout = new RolloutPage(page);
-    const stopped = page.getByTestId("stopped");
-    const saysSo = async () => {
-      await expect(stopped).toContainText("This page stopped.");
-      // What did not come is an error of the console, and so is how the program ends then.
-      await expect.poll(() => complaints.at(-1) ?? "").toContain("unreachable");
-      complaints.length = 0;
-    };
-    const isHeldBack = async (part: string) =>
-      page.route(new RegExp(`/parts/${part}-`), (route) => (answer ? route.fulfill({ status: answer }) : route.abort()));
-    await isHeldBack("pictures");
-    await openLive(page, server.address);
-    await page.getByTestId("deployment").first().click();
-    await saysSo();
-    await expect(page.getByTestId("deployment")).toHaveCount(1); // as it was
-    // At the start what the server rendered stays.
-    await page.goto(server.page(...rollover));
-    await saysSo();
-    await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
-    await page.unrouteAll();
-    await isHeldBack("details");
-    await page.getByRole("link", { name: "Reload it" }).click();
-    await isLive(page, /Recording/);
-    await rollout.beside(1).getByRole("link").click();
-    await saysSo();
+test("a part that does not come for some seconds is asked for again, and the page goes on", async ({ page, serve, complaints }) => {
+  const server = await serve(held);
+  let asked = 0;
+  await page.route(/[/]parts[/]pictures-/, (route) => {
+    asked++;
+    if (asked === 1) return route.abort();
+    return asked === 2 ? route.fulfill({ status: 503 }) : route.continue();
   });
-}
+  await openLive(page, server.address);
+  await page.getByTestId("deployment").first().click();
+  await expect(new RolloutPage(page).verdict).not.toBeEmpty();
+  expect(asked).toBe(3);
+  await expect(page.getByTestId("stopped")).toBeHidden();
+  complaints.length = 0; // what did not come is an error of the console
+});
+
+test("when a part is not there the page says so: on the way, in a panel, and at the start", async ({ page, serve, complaints }) => {
+  const server = await serve(held);
+  const rollout = new RolloutPage(page);
+  const stopped = page.getByTestId("stopped");
+  const saysSo = async () => {
+    await expect(stopped).toContainText("This page stopped.");
+    // What did not come is an error of the console, and so is how the program ends then.
+    await expect.poll(() => complaints.at(-1) ?? "").toContain("unreachable");
+    complaints.length = 0;
+  };
+  const isHeldBack = async (part: string) =>
+    page.route(new RegExp(`/parts/${part}-`), (route) => route.fulfill({ status: 404 }));
+  await isHeldBack("pictures");
+  await openLive(page, server.address);
+  await page.getByTestId("deployment").first().click();
+  await saysSo();
+  await expect(page.getByTestId("deployment")).toHaveCount(1); // as it was
+  await expect(page.locator("main")).not.toHaveAttribute("inert");
+  // At the start what the server rendered stays.
+  await page.goto(server.page(...rollover));
+  await saysSo();
+  await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
+  await page.unrouteAll();
+  await isHeldBack("details");
+  await page.getByRole("link", { name: "Reload it" }).click();
+  await isLive(page, /Recording/);
+  await rollout.beside(1).getByRole("link").click();
+  await saysSo();
+});

@@ -1,7 +1,7 @@
 /// The picture answers the mouse: it tells what is pointed at, its wheel shows more time or less, and it can be dragged; the slider goes through all
 /// that is kept.
 
-import type { Page } from "@playwright/test";
+import type { Locator, Page } from "@playwright/test";
 import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { atRest, expect, openLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server, type Serve } from "../../fixtures/server.ts";
@@ -91,18 +91,56 @@ test("who drags the picture sees another moment and opens nothing", async ({ pag
   await expect.poll(async () => before.from - (await shown(page)).from).toBeCloseTo(6, 1);
 });
 
+/// What one of several fingers does on a part of the picture.
+const finger = (on: Locator, type: string, pointerId: number, clientX: number, clientY: number) =>
+  on.dispatchEvent(type, { pointerId, isPrimary: pointerId === 1, pointerType: "touch", button: type === "pointermove" ? -1 : 0, buttons: 1, clientX, clientY });
+
 test("a second finger on the picture does not move time", async ({ page, serve }) => {
   await opened(page, serve);
   await expect.poll(() => seconds(page)).toBe(12);
-  const [canvas, before] = [await box(page, "#canvas"), await shown(page)];
+  const [canvas, before, on] = [await box(page, "#canvas"), await shown(page), page.locator("#canvas")];
   const [first, second, y] = [canvas.x + canvas.width * 0.6, canvas.x + canvas.width * 0.1, canvas.y + canvas.height * 0.8];
-  const finger = (type: string, pointerId: number, clientX: number) =>
-    page.locator("#canvas").dispatchEvent(type, { pointerId, isPrimary: pointerId === 1, pointerType: "touch", button: type === "pointermove" ? -1 : 0, buttons: 1, clientX, clientY: y });
-  await finger("pointerdown", 1, first);
-  await finger("pointerdown", 2, second);
-  await finger("pointermove", 2, second - canvas.width * 0.05);
-  await finger("pointermove", 1, first + canvas.width * 0.25);
+  await finger(on, "pointerdown", 1, first, y);
+  await finger(on, "pointerdown", 2, second, y);
+  await finger(on, "pointermove", 2, second - canvas.width * 0.05, y);
+  await finger(on, "pointermove", 1, first + canvas.width * 0.25, y);
   await expect.poll(async () => before.from - (await shown(page)).from).toBeCloseTo(3, 1);
+});
+
+test("a finger that scrolls the page or zooms it does not leave the present", async ({ page, serve }) => {
+  const rollout = await opened(page, serve);
+  await expect.poll(() => seconds(page)).toBe(12);
+  const [canvas, before, on] = [await box(page, "#canvas"), await shown(page), page.locator("#canvas")];
+  await expect(on).toHaveCSS("touch-action", "pan-y pinch-zoom");
+  const [x, y] = [canvas.x + canvas.width * 0.6, canvas.y + canvas.height * 0.8];
+  await finger(on, "pointerdown", 1, x, y);
+  await finger(on, "pointermove", 1, x + canvas.width * 0.25, y);
+  await expect(page).toHaveURL(/at=/);
+  await expect.poll(async () => before.from - (await shown(page)).from).toBeCloseTo(3, 1);
+  // The browser scrolls from here on.
+  await finger(on, "pointercancel", 1, x + canvas.width * 0.25, y);
+  await expect(page).not.toHaveURL(/at=/);
+  await expect(rollout.live).toHaveText(/Recording/);
+  await expect.poll(async () => before.from - (await shown(page)).from).toBeCloseTo(0, 1);
+  await expect.poll(() => seconds(page)).toBe(12);
+});
+
+test("a finger that is not quite still opens a pod, and a tap beside the pods tells what is there", async ({ page, serve }) => {
+  const rollout = await opened(page, serve);
+  const [tip, bar, strip] = [page.getByTestId("tip"), page.locator("#bars .pod:not(.ribbon)").last(), page.locator("#strip")];
+  const { x, y, width, height } = await box(page, "#strip");
+  const at = [x + width - 3, y + height / 2] as const;
+  for (const type of ["pointerdown", "pointerup", "pointerleave", "click"]) await finger(strip, type, 1, ...at);
+  await expect(tip).toHaveText(/^04:53:1\d\d+ available, .*ceiling 13, floor 8 *$/);
+  const canvas = await box(page, "#canvas");
+  const [pressedX, pressedY] = [canvas.x + canvas.width / 2, canvas.y + canvas.height / 2];
+  await finger(bar, "pointerdown", 1, pressedX, pressedY);
+  await finger(bar, "pointermove", 1, pressedX + 8, pressedY);
+  await finger(bar, "pointerup", 1, pressedX + 8, pressedY);
+  await finger(bar, "click", 1, pressedX + 8, pressedY);
+  await expect(page.getByTestId("pod-detail")).toBeVisible();
+  await expect(rollout.live).toHaveText(/Recording/);
+  await expect(page).not.toHaveURL(/at=/);
 });
 
 test("the slider reaches the first moment that is kept, and has marks for rollouts", async ({ page, serve }) => {

@@ -138,6 +138,23 @@ test.describe("on a phone", () => {
   });
 });
 
+test.describe("on a phone without a mouse", () => {
+  test.use({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+
+  test("fields have letters that no telephone zooms into, and the wall has a header", async ({ page, serve }) => {
+    const server = await serve(() => Server.replaying("rollout", "--hold-at", "14"));
+    await openLive(page, server.address);
+    expect(await page.evaluate(() => matchMedia("(hover: none) and (pointer: coarse)").matches)).toBe(true);
+    for (const field of ["#q", "#labels"]) await expect(page.locator(field)).toHaveCSS("font-size", "16px");
+    await openLive(page, `${server.address}/wall`);
+    const header = page.getByTestId("header");
+    await expect(header).toHaveCSS("opacity", "1");
+    expect((await header.boundingBox())!.y).toBe(0);
+    await header.getByRole("link", { name: "Deployments" }).tap();
+    await expect(page).toHaveURL(`${server.address}/`);
+  });
+});
+
 test("on a phone a link is copied with one tap, and nothing moves by that", async ({ page, serve }) => {
   await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: { writeText: async () => {} } }));
   const server = await serve(() => Server.replaying("rollout", "--hold-at", "14"));

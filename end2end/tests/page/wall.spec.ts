@@ -208,8 +208,9 @@ test("tones that a browser does not allow are not kept for later, and a click al
   await page.addInitScript(() => {
     const sound = { tones: 0, isAllowed: false };
     Object.assign(globalThis, { sound });
-    // The clock of a context stands at its begin until it may run.
-    Object.defineProperty(BaseAudioContext.prototype, "currentTime", { get: () => (sound.isAllowed ? 1 : 0) });
+    // The clock of a context stands while a call interrupts it, as before it may run.
+    Object.defineProperty(BaseAudioContext.prototype, "currentTime", { get: () => 1 });
+    Object.defineProperty(BaseAudioContext.prototype, "state", { get: () => (sound.isAllowed ? "running" : "interrupted") });
     const { createOscillator } = BaseAudioContext.prototype;
     BaseAudioContext.prototype.createOscillator = function (this: BaseAudioContext) {
       sound.tones++;

@@ -1,12 +1,20 @@
-// The parts of the program that come when they are needed. Each is there once; where one does not come the program ends, and the page says so.
+// The parts of the program that come when they are needed. Each is there once; where the server does not have one the program ends, and the page says so.
 const coming = new Map();
 const shared = () => ({ __wasm_split: wasm });
 const bring = async (file) => {
-  // Who started the program may have it already (`start.js`), or holds it (a rollout in a file of its own).
-  const ask = () => fetch(new URL(`./parts/${file}`, import.meta.url));
-  const use = (answer) => WebAssembly.instantiateStreaming(answer, shared());
-  // Once more: a network that changes takes away what is on its way.
-  await use(globalThis.enclosed?.(file) ?? ask()).catch(() => use(ask()));
+  for (let tries = 0; ; tries++) {
+    let answer;
+    try {
+      // Who started the program may have it already (`start.js`), or holds it (a rollout in a file of its own).
+      answer = await (globalThis.enclosed?.(file) ?? fetch(new URL(`./parts/${file}`, import.meta.url)));
+      return await WebAssembly.instantiateStreaming(answer, shared());
+    } catch (error) {
+      // Once more at once: a network that changes takes away what is on its way.
+      if (tries && answer?.status < 429) throw error;
+    }
+    // No answer comes from a server that restarts, and none that counts from one that has too much to do.
+    await new Promise((go) => setTimeout(go, Math.min(tries * 2_000, 10_000)));
+  }
 };
 // What is too small for a file: data that several parts need.
 const unpack = async (text) => {

@@ -122,10 +122,14 @@ fn Conditions(pod: Memo<Box<PodDetail>>) -> impl IntoView {
 fn History(workload: StoredValue<Workload>, pod: Memo<Box<PodDetail>>, now_millis: Signal<Millis>) -> impl IntoView {
     let zone = Zone::of_page();
     let deployment = pod.with_untracked(|pod| pod.deployment);
-    let line = move |Span { at_millis, text, lasted_millis, is_older }: Span| {
-        // What is gone stays so, and what another line follows at once has no length.
-        let has_length = lasted_millis >= SHORTEST_MILLIS && text != PodState::Gone.label();
-        let lasted = has_length.then(|| format!("for {}{}", at_least(is_older), duration(lasted_millis)));
+    let line = move |(index, Span { at_millis, text, is_older, .. }): (usize, Span)| {
+        let is_gone = text == PodState::Gone.label();
+        let lasted = move || {
+            let lasted_millis = pod.read().history.get(index).map_or(0, |span| span.lasted_millis);
+            // What is gone stays so, and what another line follows at once has no length.
+            let has_length = lasted_millis >= SHORTEST_MILLIS && !is_gone;
+            has_length.then(|| format!("for {}{}", at_least(is_older), duration(lasted_millis)))
+        };
         view! {
             <tr>
                 <td><Moment workload deployment at_millis now_millis/></td>
@@ -134,9 +138,11 @@ fn History(workload: StoredValue<Workload>, pod: Memo<Box<PodDetail>>, now_milli
             </tr>
         }
     };
+    let each = move || pod.read().history.clone().into_iter().enumerate();
+    // The last line lasts longer each time that it is asked for, and stays the same one.
+    let key = |(index, span): &(usize, Span)| (*index, span.at_millis, span.text.clone());
     view! {
         <h3>{move || format!("History ({})", zone.name(pod.read().now_millis))}</h3>
-        // Its last line lasts longer each time that it is asked for.
-        <table class="past"><tbody>{lines(move || pod.read().history.clone(), line)}</tbody></table>
+        <table class="past"><tbody><ScopedFor each key children=line/></tbody></table>
     }
 }
