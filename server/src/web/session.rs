@@ -65,13 +65,7 @@ pub struct StreamRequest {
     pub from: Option<IpAddr>,
 }
 
-/// Serves one viewer until it leaves.
-pub async fn serve(socket: WebSocket, view: ClientView, stream_request: StreamRequest) {
-    let (out, inbox) = socket.split();
-    serve_over(out, inbox, view, stream_request).await;
-}
-
-/// Serves one viewer over any message transport.
+/// Serves one viewer over any message transport, until it leaves.
 pub async fn serve_over(
     mut out: impl Sink<Message> + Unpin,
     mut inbox: impl Stream<Item = Result<Message, axum::Error>> + Unpin,

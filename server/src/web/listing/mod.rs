@@ -10,7 +10,7 @@ mod choose;
 use std::collections::HashMap;
 use std::mem;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::{FutureExt, join_all, select_all};
@@ -107,16 +107,12 @@ impl Listings {
 
     /// Returns the number of active lists.
     pub fn count(&self) -> usize {
-        self.followed().len()
-    }
-
-    fn followed(&self) -> MutexGuard<'_, Lists> {
-        locked(&self.followed)
+        locked(&self.followed).len()
     }
 
     /// Returns whether that list has followers: another one costs nothing.
     pub fn is_followed(&self, query: &Query, permissions: &Arc<Permissions>) -> bool {
-        self.followed().contains_key(&(normalized(query), permissions.clone()))
+        locked(&self.followed).contains_key(&(normalized(query), permissions.clone()))
     }
 
     /// Returns a list as it is now.
@@ -173,7 +169,7 @@ impl Listings {
         let key = (normalized(query), permissions.clone());
         // Lists are chosen outside of the lock, which everybody wants.
         let entered = {
-            let followed = self.followed();
+            let followed = locked(&self.followed);
             let known = followed.get(&key).map(signal::Sender::subscribe);
             if known.is_none() && followed.len() >= MOST_LISTS {
                 Err((Limit::Lists, FULL))
@@ -199,7 +195,7 @@ impl Listings {
         let changes: Vec<ClusterChanges> =
             self.clusters.iter().map(|hub| (hub.follow_list(), hub.connection())).collect();
         let first = Arc::new(self.first(&key.0, &key.1, &self.published(&key.1, &changes)));
-        let mut followed = self.followed();
+        let mut followed = locked(&self.followed);
         if let Some(known) = followed.get(&key) {
             return known.subscribe();
         }
@@ -214,7 +210,7 @@ impl Listings {
     async fn end_on_panic(self: Arc<Self>, key: ListKey, task: impl Future<Output = ()>) {
         if AssertUnwindSafe(task).catch_unwind().await.is_err() {
             tracing::error!("the task of a list panicked; the streams that show it end");
-            self.followed().remove(&key);
+            locked(&self.followed).remove(&key);
         }
     }
 
@@ -241,7 +237,7 @@ impl Listings {
             };
             tokio::select! {
                 () = chosen.closed() => {
-                    let mut followed = self.followed();
+                    let mut followed = locked(&self.followed);
                     // A new follower may have come since.
                     if chosen.is_closed() {
                         followed.remove(&key);
@@ -343,7 +339,7 @@ mod tests {
         let (listings, permissions) = listings();
         let key = (of("web"), permissions.clone());
         let (chosen, _chosen_out) = signal::channel(Arc::new(listings.full(&permissions, "")));
-        listings.followed().insert(key.clone(), chosen.clone());
+        locked(&listings.followed).insert(key.clone(), chosen.clone());
         let follow =
             || FollowedList::new(of("web"), Window::default(), listings.follow(&of("web"), &permissions, &MANY));
         let mut followed = follow();
