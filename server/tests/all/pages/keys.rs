@@ -11,15 +11,13 @@ use server::access::cookie::{SealPurpose, SessionKeys};
 use server::access::scope::{LinkScope, WorkloadName};
 use server::access::share::{LinkRequest, Shares};
 use server::access::token::TokenAuth;
-use server::access::{Subjects, Viewer};
-use server::kube::review::Subject;
 use server::web::http::router;
 use server::web::state::{Rollcast, Site};
 use timeline::Workload;
 use tower::ServiceExt;
 
 use crate::pages::damaged::reviewer;
-use crate::pages::people::{PROD, cluster, proxy, rules};
+use crate::pages::people::{PROD, cluster, proxy, rules, viewer};
 use crate::pages::site::site_of;
 
 const OLD: &str = "0123456789abcdef0123456789abcdef";
@@ -69,11 +67,9 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     assert_eq!((status, headers.get(header::SET_COOKIE)), (StatusCode::OK, None));
 
     let shares = Shares::open(both, None).unwrap();
-    let subject = Subject { user: "partly".to_owned(), ..Subject::default() };
-    let maker = Viewer::signed_in("partly".into(), Subjects::Same(subject));
     let scope = LinkScope::Workload(WorkloadName::of(&Workload::deployment("prod", "rollover", "web")));
     let wanted = LinkRequest { scope, to: PAGE.to_owned(), lasts_millis: 86_400_000, allows_preview: false };
-    let (share, _) = shares.make(&maker, wanted, server::telemetry::clock::now_millis()).await.unwrap();
+    let (share, _) = shares.make(&viewer("partly"), wanted, server::telemetry::clock::now_millis()).await.unwrap();
     let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
     let rollcast = site_of(hubs().await, site);
     is_given_anew(&rollcast, PAGE, SealPurpose::Link, old.seal(SealPurpose::Link, &share.id).unwrap()).await;
