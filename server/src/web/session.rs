@@ -56,6 +56,7 @@ const RECONNECT_AFTER: Duration = Duration::from_secs(15 * 60);
 const SIGN_IN: &str = "sign in";
 
 /// Headers and addresses of the request that opened a stream.
+#[derive(Default)]
 pub struct StreamRequest {
     /// The headers of their request.
     pub headers: HeaderMap,
@@ -431,10 +432,6 @@ mod tests {
     use crate::telemetry::viewers::Viewers;
     use crate::web::state::{Rollcast, Site};
 
-    pub(super) fn nameless() -> StreamRequest {
-        StreamRequest { headers: HeaderMap::new(), peer: None, from: None }
-    }
-
     #[tokio::test]
     async fn what_may_not_be_seen_any_more_by_when_it_is_known_is_not_sent() {
         let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
@@ -445,7 +442,7 @@ mod tests {
         let workload = Scope::Workload(Workload::deployment("prod", "shop", "web"));
         for (scope, frames) in [(&list, 1), (&workload, 2)] {
             for is_sent in [true, false] {
-                let (mut sent, request) = (Vec::<Message>::new(), nameless());
+                let (mut sent, request) = (Vec::<Message>::new(), StreamRequest::default());
                 let mut session = Session::start(&mut sent, view.clone(), &request).await.ok().unwrap();
                 session.permissions = told.subscribe();
                 if !is_sent {
@@ -466,7 +463,7 @@ mod tests {
         let view = ClientView::new(&rollcast, Viewer::anonymous()).await.unwrap();
         let workload = Workload::deployment("prod", "shop", "web");
         for (before, is_seen) in [("web", true), ("shop", false)] {
-            let (mut sent, request) = (Vec::<Message>::new(), nameless());
+            let (mut sent, request) = (Vec::<Message>::new(), StreamRequest::default());
             let mut session = Session::start(&mut sent, view.clone(), &request).await.ok().unwrap();
             session.view = view.clone().with_permissions(only("web")).and_namespace("prod", "shop");
             session.applied_permissions = only(before);

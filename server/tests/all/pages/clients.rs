@@ -8,8 +8,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::extract::ws::Message;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, header};
-use futures::channel::mpsc;
+use axum::http::{HeaderMap, HeaderName, Request, StatusCode, header};
 use futures::future::join_all;
 use futures::{FutureExt, StreamExt};
 use http_body_util::BodyExt;
@@ -35,7 +34,7 @@ use tower::ServiceExt;
 
 use crate::common::heard::sort;
 use crate::common::until::until;
-use crate::pages::people::{PROD, cluster, proxy, rules, site, snapshot, stream};
+use crate::pages::people::{Heard, PROD, cluster, hear, proxy, rules, say, site, snapshot, stream, view_of};
 use crate::pages::site::site_of;
 
 const PAGE: &str = "/clusters/prod/namespaces/rollover/deployments/web";
@@ -139,8 +138,7 @@ async fn moments_and_links_that_are_taken_away_are_written_down() {
     let rollcast = site_of(hubs, site);
     let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
     snapshot(&mut heard).await;
-    let moment = wire::encode(&ViewerFrame::Moment { at_millis: 1_000 }).unwrap();
-    said.unbounded_send(Ok(Message::Binary(moment.into()))).unwrap();
+    say(&said, &ViewerFrame::Moment { at_millis: 1_000 });
     let post = async |path: &str, body: String| {
         let request = Request::post(path)
             .header(header::HOST, "localhost:7440")
@@ -258,10 +256,9 @@ async fn pages_that_came_without_tls_lead_to_the_public_url() {
 }
 
 /// What the next list that is told says of itself.
-async fn trouble(heard: &mut mpsc::UnboundedReceiver<Message>) -> String {
+async fn trouble(heard: &mut Heard) -> String {
     loop {
-        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
-            && let ServerFrame::List(delta) = wire::decode(&bytes).unwrap()
+        if let ServerFrame::List(delta) = hear(heard).await
             && let Some(overall) = delta.overall
         {
             return overall.trouble;
@@ -276,8 +273,7 @@ async fn who_follows_too_many_lists_is_told_so_and_shown_the_next_one_when_there
         let (said, mut heard) = stream(&rollcast, user, "rollover").await;
         let query = Query { text: format!("word-{n}"), ..Query::default() };
         let scope = Scope::List { query, window: Window { from: 0, to: 10 } };
-        let frame = wire::encode(&ViewerFrame::Subscribe { scope, since: None }).unwrap();
-        said.unbounded_send(Ok(Message::Binary(frame.into()))).unwrap();
+        say(&said, &ViewerFrame::Subscribe { scope, since: None });
         let trouble = trouble(&mut heard).await;
         (said, heard, trouble)
     };
@@ -337,15 +333,10 @@ async fn a_moment_that_waits_holds_up_no_heartbeat_and_is_not_sent_once_it_is_hi
     for is_hidden in [false, true] {
         let rules = rules(&PROD);
         let rollcast = site(&rules).await;
-        let user = HeaderName::from_static("x-forwarded-user");
-        let headers = HeaderMap::from_iter([(user, HeaderValue::from_static("partly"))]);
-        let peer = Some("10.0.0.7".parse().unwrap());
-        let viewer = rollcast.viewer(&headers, peer, peer).await.unwrap();
-        let turn = ClientView::new(&rollcast, viewer).await.unwrap().moment_turn().await;
+        let turn = view_of(&rollcast, "partly").await.moment_turn().await;
         let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
         snapshot(&mut heard).await;
-        let moment = wire::encode(&ViewerFrame::Moment { at_millis: 1_000 }).unwrap();
-        said.unbounded_send(Ok(Message::Binary(moment.into()))).unwrap();
+        say(&said, &ViewerFrame::Moment { at_millis: 1_000 });
         if is_hidden {
             rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
         }

@@ -184,29 +184,58 @@ pub(crate) fn only(namespace: &str) -> Option<BTreeSet<String>> {
     Some(BTreeSet::from([namespace.to_owned()]))
 }
 
-/// A stream of somebody who follows `web` in a namespace of `prod`: what they say, and what they hear.
-pub(crate) async fn stream(
-    rollcast: &Arc<Rollcast>,
-    user: &'static str,
-    namespace: &str,
-) -> (mpsc::UnboundedSender<Result<Message, axum::Error>>, mpsc::UnboundedReceiver<Message>) {
+/// What is said on a stream, and what is heard.
+pub(crate) type Said = mpsc::UnboundedSender<Result<Message, axum::Error>>;
+pub(crate) type Heard = mpsc::UnboundedReceiver<Message>;
+
+/// A stream that was opened by that request.
+pub(crate) fn serve(view: ClientView, request: StreamRequest) -> (Said, Heard) {
+    let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
+    tokio::spawn(serve_over(out, inbox, view, request));
+    (said, heard)
+}
+
+pub(crate) fn say(said: &Said, frame: &ViewerFrame) {
+    said.unbounded_send(Ok(Message::Binary(wire::encode(frame).unwrap().into()))).unwrap();
+}
+
+pub(crate) fn follow(said: &Said, workload: Workload) {
+    say(said, &ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None });
+}
+
+/// The next frame.
+pub(crate) async fn hear(heard: &mut Heard) -> ServerFrame {
+    loop {
+        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on") {
+            return wire::decode(&bytes).unwrap();
+        }
+    }
+}
+
+/// What the proxy sends of somebody.
+fn request_of(user: &'static str) -> StreamRequest {
     let headers = HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-user"), HeaderValue::from_static(user))]);
     let peer = Some("10.0.0.7".parse().unwrap());
-    let viewer = rollcast.viewer(&headers, peer, peer).await.unwrap();
-    let view = ClientView::new(rollcast, viewer).await.unwrap();
-    let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
-    tokio::spawn(serve_over(out, inbox, view, StreamRequest { headers, peer, from: peer }));
-    for frame in [
-        ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() },
-        ViewerFrame::Subscribe { scope: Scope::Workload(Workload::deployment("prod", namespace, "web")), since: None },
-    ] {
-        said.unbounded_send(Ok(Message::Binary(wire::encode(&frame).unwrap().into()))).unwrap();
-    }
+    StreamRequest { headers, peer, from: peer }
+}
+
+/// What somebody sees who comes through the proxy.
+pub(crate) async fn view_of(rollcast: &Arc<Rollcast>, user: &'static str) -> ClientView {
+    let StreamRequest { headers, peer, from } = request_of(user);
+    let viewer = rollcast.viewer(&headers, peer, from).await.unwrap();
+    ClientView::new(rollcast, viewer).await.unwrap()
+}
+
+/// A stream of somebody who follows `web` in a namespace of `prod`.
+pub(crate) async fn stream(rollcast: &Arc<Rollcast>, user: &'static str, namespace: &str) -> (Said, Heard) {
+    let (said, heard) = serve(view_of(rollcast, user).await, request_of(user));
+    say(&said, &ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() });
+    follow(&said, Workload::deployment("prod", namespace, "web"));
     (said, heard)
 }
 
 /// Answers pings for as long as the stream goes on, as a browser does.
-pub(crate) fn answer_pings(said: mpsc::UnboundedSender<Result<Message, axum::Error>>) {
+pub(crate) fn answer_pings(said: Said) {
     tokio::spawn(async move {
         while said.unbounded_send(Ok(Message::Pong(axum::body::Bytes::new()))).is_ok() {
             tokio::time::sleep(Duration::from_secs(20)).await; // in the test's own time
@@ -215,12 +244,6 @@ pub(crate) fn answer_pings(said: mpsc::UnboundedSender<Result<Message, axum::Err
 }
 
 /// Waits for a snapshot.
-pub(crate) async fn snapshot(heard: &mut mpsc::UnboundedReceiver<Message>) {
-    loop {
-        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
-            && let ServerFrame::Snapshot(_) = wire::decode(&bytes).unwrap()
-        {
-            return;
-        }
-    }
+pub(crate) async fn snapshot(heard: &mut Heard) {
+    while !matches!(hear(heard).await, ServerFrame::Snapshot(_)) {}
 }

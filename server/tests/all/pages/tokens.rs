@@ -7,10 +7,8 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use futures::StreamExt;
-use futures::channel::mpsc;
 use http_body_util::BodyExt;
 use serde_json::json;
 use server::access::cookie::SessionKeys;
@@ -21,12 +19,12 @@ use server::kube::review::Reviewer;
 use server::web::client_view::ClientView;
 use server::web::http::router;
 use server::web::limits::Limit;
-use server::web::session::{StreamRequest, serve_over};
+use server::web::session::StreamRequest;
 use server::web::state::{Rollcast, Site};
 use tower::ServiceExt;
 
 use crate::common::reviewer::{self, Answer, answered};
-use crate::pages::people::{PROD, answer_pings, cluster, rules};
+use crate::pages::people::{PROD, answer_pings, cluster, rules, serve};
 use crate::pages::site::site_of;
 
 /// A cluster that takes the token "good" for somebody's, and never says anything of another one.
@@ -272,10 +270,8 @@ async fn a_stream_goes_on_while_one_of_the_clusters_does_not_say_whose_token_it_
     let viewer = rollcast.viewer(&headers, None, None).await.unwrap();
     let view = ClientView::new(&rollcast, viewer).await.unwrap();
     assert!(view.permissions().is_silent(), "the other one is not told as one that is not watched");
-    let (said, inbox) = mpsc::unbounded::<Result<Message, axum::Error>>();
+    let (said, mut heard) = serve(view, StreamRequest { headers, ..StreamRequest::default() });
     answer_pings(said);
-    let (out, mut heard) = mpsc::unbounded::<Message>();
-    tokio::spawn(serve_over(out, inbox, view, StreamRequest { headers, peer: None, from: None }));
     let began = tokio::time::Instant::now();
     while began.elapsed() < Duration::from_secs(180) {
         let before = tokio::time::Instant::now();

@@ -15,8 +15,8 @@ use timeline::wire::ServerFrame;
 use tokio::time::Instant;
 
 use crate::common::until::until;
-use crate::pages::parts::{follow, next, stream};
-use crate::pages::people::{PROD, cluster, proxy, rules};
+use crate::pages::parts::{next, stream};
+use crate::pages::people::{PROD, cluster, follow, proxy, rules};
 use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
 use crate::pages::site::site_of;
 
