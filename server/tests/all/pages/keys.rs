@@ -1,24 +1,19 @@
 //! Keys that change: browsers are given their cookies anew, so that the old keys can be taken out.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use server::access::Auth;
 use server::access::cookie::{SealPurpose, SessionKeys};
 use server::access::scope::{LinkScope, WorkloadName};
 use server::access::share::{LinkRequest, Shares};
 use server::access::token::TokenAuth;
-use server::web::http::router;
 use server::web::state::{Rollcast, Site};
 use timeline::Workload;
-use tower::ServiceExt;
 
 use crate::pages::damaged::reviewer;
 use crate::pages::people::{PROD, cluster, proxy, rules, viewer};
-use crate::pages::site::site_of;
+use crate::pages::site::{send, site_of};
 
 const OLD: &str = "0123456789abcdef0123456789abcdef";
 const NEW: &str = "fedcba9876543210fedcba9876543210";
@@ -34,10 +29,7 @@ fn cookie(of: &HeaderValue) -> HeaderValue {
 
 /// Status and headers of an answer to who shows that cookie.
 async fn ask(rollcast: &Arc<Rollcast>, path: &str, cookie: &HeaderValue) -> (StatusCode, HeaderMap) {
-    let request = Request::get(path).header(header::HOST, "localhost:7440").header(header::COOKIE, cookie);
-    let mut request = request.body(Body::empty()).unwrap();
-    request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 9], 4_000))));
-    let answer = router(rollcast.clone()).oneshot(request).await.unwrap();
+    let answer = send(rollcast, Some([10, 0, 0, 9]), Request::get(path).header(header::COOKIE, cookie), ()).await;
     (answer.status(), answer.headers().clone())
 }
 

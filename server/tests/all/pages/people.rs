@@ -1,17 +1,13 @@
 //! A cluster that says who may see what, and what somebody is answered: for tests of what people see.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::ConnectInfo;
 use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, header};
 use futures::StreamExt;
 use futures::channel::mpsc;
-use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use server::access::cookie::SessionKeys;
 use server::access::permissions::{ClusterPermissions, Permissions};
@@ -23,17 +19,15 @@ use server::hub::Handle;
 use server::kube::review::{Reviewer, Subject};
 use server::kube::{Pace, SourceEvent};
 use server::web::client_view::ClientView;
-use server::web::http::router;
 use server::web::session::{StreamRequest, serve_over};
 use server::web::state::{Rollcast, Site};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::{Retention, Workload};
-use tower::ServiceExt;
 
 use crate::common;
 use crate::common::fed::feed;
 use crate::common::reviewer::answered;
-use crate::pages::site::{listed, site_of};
+use crate::pages::site::{listed, send, site_of, text_of};
 
 /// What a cluster says of people: who may see which namespace.
 #[derive(Default)]
@@ -122,19 +116,16 @@ pub(crate) const PROD: [(&str, &str); 3] = [("partly", "rollover"), ("foreign", 
 
 /// What an address answers to somebody: status, headers, text.
 pub(crate) async fn ask(rollcast: &Arc<Rollcast>, user: Option<&str>, path: &str) -> (StatusCode, Vec<String>, String) {
-    let mut request = Request::get(path).header(header::HOST, "localhost:7440").header(header::ACCEPT, "text/html");
+    let mut request = Request::get(path).header(header::ACCEPT, "text/html");
     if let Some(user) = user {
         request = request.header("x-forwarded-user", user);
     }
-    let mut request = request.body(Body::empty()).unwrap();
-    request.extensions_mut().insert(ConnectInfo("10.0.0.7:4000".parse::<SocketAddr>().unwrap()));
-    let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+    let response = send(rollcast, Some([10, 0, 0, 7]), request, ()).await;
     let status = response.status();
     let mut headers: Vec<String> =
         response.headers().iter().map(|(name, value)| format!("{name}: {}", plain(value.to_str().unwrap()))).collect();
     headers.sort();
-    let bytes = response.into_body().collect().await.unwrap().to_bytes();
-    (status, headers, plain(&String::from_utf8_lossy(&bytes)))
+    (status, headers, plain(&text_of(response).await))
 }
 
 /// Without what differs each time: nonces, times, and the content that the page's program takes, which holds the time.

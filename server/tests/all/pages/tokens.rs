@@ -1,15 +1,12 @@
 //! People who show a Kubernetes token: in a browser they sign out, and strangers who make tokens up keep nobody out.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use futures::StreamExt;
-use http_body_util::BodyExt;
 use serde_json::json;
 use server::access::cookie::SessionKeys;
 use server::access::token::TokenAuth;
@@ -17,15 +14,13 @@ use server::access::{Auth, Viewer};
 use server::kube::Pace;
 use server::kube::review::Reviewer;
 use server::web::client_view::ClientView;
-use server::web::http::router;
 use server::web::limits::Limit;
 use server::web::session::StreamRequest;
 use server::web::state::{Rollcast, Site};
-use tower::ServiceExt;
 
 use crate::common::reviewer::{self, Answer, answered};
 use crate::pages::people::{PROD, answer_pings, cluster, rules, serve};
-use crate::pages::site::site_of;
+use crate::pages::site::{send, site_of, text_of};
 
 /// A cluster that takes the token "good" for somebody's, and never says anything of another one.
 fn reviewer() -> Reviewer {
@@ -93,17 +88,14 @@ async fn a_token_that_fits_into_no_cookie_is_good_for_programs() {
     let rollcast = site_of(vec![cluster("prod", &rules(&PROD)).await], site);
     let answer = ask(&rollcast, "POST", "/sign-in", &format!("token={long}&to=/"), "").await;
     assert_eq!(answer.status(), StatusCode::BAD_REQUEST);
-    let text = answer.into_body().collect().await.unwrap().to_bytes();
-    assert!(String::from_utf8_lossy(&text).contains("This token is too long for a browser cookie."));
+    assert!(text_of(answer).await.contains("This token is too long for a browser cookie."));
 }
 
 async fn ask(rollcast: &Arc<Rollcast>, method: &str, path: &str, body: &str, cookie: &str) -> Response<Body> {
-    let request = Request::builder().method(method).uri(path).header(header::HOST, "localhost:7440");
-    let request = request.header(header::ORIGIN, "http://localhost:7440").header(header::COOKIE, cookie);
+    let request = Request::builder().method(method).uri(path).header(header::COOKIE, cookie);
+    let request = request.header(header::ORIGIN, "http://localhost:7440");
     let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
-    let mut request = request.body(Body::from(body.to_owned())).unwrap();
-    request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 9], 4_000))));
-    router(rollcast.clone()).oneshot(request).await.unwrap()
+    send(rollcast, Some([10, 0, 0, 9]), request, body.to_owned()).await
 }
 
 fn session(answer: &Response<Body>) -> String {
@@ -159,8 +151,7 @@ async fn a_browser_that_drops_the_cookie_is_told_so() {
     let page = async |rollcast: &Arc<Rollcast>, path: &str, cookie: &str| {
         let answer = ask(rollcast, "GET", path, "", cookie).await;
         let to = answer.headers().get(header::LOCATION).map(|to| to.to_str().unwrap().to_owned());
-        let text = answer.into_body().collect().await.unwrap().to_bytes();
-        (to, String::from_utf8_lossy(&text).into_owned())
+        (to, text_of(answer).await)
     };
     let (to, text) = page(&rollcast, check, "").await;
     assert!(to.is_none() && text.contains(dropped), "{to:?} {text}");
@@ -178,13 +169,10 @@ async fn a_browser_that_drops_the_cookie_is_told_so() {
         let (to, text) = page(&rollcast, check, kept).await;
         assert!(to.is_none() && !text.contains(dropped), "{kept}: {to:?} {text}");
     }
-    let request = Request::get(check).header(header::HOST, "localhost:7440");
-    let mut request = request.header(header::AUTHORIZATION, "Bearer bad").body(Body::empty()).unwrap();
-    request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 9], 4_000))));
-    let answer = router(site(quick_reviewer().0).await).oneshot(request).await.unwrap();
+    let request = Request::get(check).header(header::AUTHORIZATION, "Bearer bad");
+    let answer = send(&site(quick_reviewer().0).await, Some([10, 0, 0, 9]), request, ()).await;
     assert_eq!(answer.status(), StatusCode::OK);
-    let text = answer.into_body().collect().await.unwrap().to_bytes();
-    assert!(!String::from_utf8_lossy(&text).contains(dropped));
+    assert!(!text_of(answer).await.contains(dropped));
 }
 
 #[tokio::test]
