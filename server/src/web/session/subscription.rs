@@ -262,32 +262,23 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn heartbeats_have_the_time_of_the_cluster_whose_deployment_is_waited_for() {
-        let observed = Some((1_000, 5_000));
-        let hub = Handle::start_frozen("replay", "", InitialState { observed, ..InitialState::default() });
-        let view = throttled(hub).await;
-        let (mut sent, request) = (Vec::<Message>::new(), StreamRequest::default());
-        let mut session = Session::start(&mut sent, view, &request).await.ok().unwrap();
-        let web = Scope::Workload(Workload::deployment("replay", "shop", "web"));
-        assert!(session.begin_following(web.clone(), None).await.is_ok());
-        assert_eq!(session.pending, Some((web, None)));
-        assert_eq!(session.now_millis(), 5_000);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn heartbeats_have_the_time_of_the_server_while_a_list_is_waited_for() {
+    async fn heartbeats_have_the_time_of_what_is_waited_for() {
         let observed = Some((1_000, 5_000));
         let hub = Handle::start_frozen("replay", "", InitialState { observed, ..InitialState::default() });
         let view = throttled(hub.clone()).await;
         let (mut sent, request) = (Vec::<Message>::new(), StreamRequest::default());
         let mut session = Session::start(&mut sent, view, &request).await.ok().unwrap();
-        let (_, followed) = hub.follow(Workload::deployment("replay", "shop", "web"), None).await.unwrap();
+        let workload = Workload::deployment("replay", "shop", "web");
+        let web = Scope::Workload(workload.clone());
+        assert!(session.begin_following(web.clone(), None).await.is_ok());
+        assert_eq!(session.pending, Some((web, None)));
+        assert_eq!(session.now_millis(), 5_000, "that of its cluster");
+        let (_, followed) = hub.follow(workload, None).await.unwrap();
         session.subscription = Subscription::Deployment(Box::new(followed));
-        assert_eq!(session.now_millis(), 5_000);
         let before_millis = clock::now_millis();
         assert!(session.begin_following(list("web"), None).await.is_ok());
         assert_eq!(session.pending, Some((list("web"), None)));
-        assert!(session.now_millis() >= before_millis);
+        assert!(session.now_millis() >= before_millis, "that of the server, whatever was followed before");
     }
 
     #[tokio::test(start_paused = true)]
