@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use server::access::oidc::options::{Options, Times};
+use server::access::cookie::SessionKeys;
+use server::access::oidc::options::Times;
 use server::web::limits::Limit;
+use server::web::server_address::ServerAddress;
 
 use super::browser::{Browser, SESSION, START, parameter};
 use super::own::{Answers, Own, key, now};
-use super::site::{options, own_site, site};
+use super::site::{options, own_site, site, with_keys};
 use crate::common::addresses::named;
 
 const STRANGE: &str = "This sign-in started in another window, or too long ago.";
@@ -142,8 +144,9 @@ async fn of_two_windows_in_which_somebody_began_the_later_one_signs_them_in() {
 #[tokio::test]
 async fn who_begins_at_another_name_goes_on_at_the_public_one() {
     let own = Own::start().await;
-    let public = Some("https://rollouts.example.com".to_owned());
-    let rollcast = site(Options { public, ..options(&own.issuer) }).await;
+    let public = "https://rollouts.example.com".parse().ok();
+    let server_address = ServerAddress { public, ..ServerAddress::default() };
+    let rollcast = with_keys(options(&own.issuer), SessionKeys::generate(), server_address).await;
     let mut browser = Browser::new(&rollcast);
     let start = browser.get("/sign-in/start?to=%2Fwall%3Frotate%3D5").await;
     assert_eq!(start.location(), "https://rollouts.example.com/sign-in/start?to=%2Fwall%3Frotate%3D5");
@@ -265,7 +268,8 @@ async fn a_provider_that_answers_badly_is_said_in_our_words() {
 async fn who_could_not_be_known_to_a_cluster_is_not_signed_in() {
     let own = Own::start().await;
     let nameless = "The provider sent no user name that the clusters accept.";
-    let groups = "You are in too many groups. The administrator of the provider can let it send this application fewer.";
+    let groups =
+        "You are in too many groups. The administrator of the provider can let it send this application fewer.";
     let data = "The provider sent more data about you than a browser cookie can hold.";
     let mut other = options(&own.issuer);
     other.prefixes.user = String::new();

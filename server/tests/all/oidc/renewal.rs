@@ -9,6 +9,7 @@ use serde_json::json;
 use server::access::cookie::SessionKeys;
 use server::access::oidc::options::{Options, Times};
 use server::web::http::router;
+use server::web::server_address::ServerAddress;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
@@ -46,7 +47,7 @@ async fn a_session_asks_again_once_and_tells_the_browser() {
 async fn what_a_browser_holds_goes_on_in_another_rollcast_with_the_same_keys() {
     let own = Own::start().await;
     let keys = || SessionKeys::parse("0123456789abcdef0123456789abcdef").unwrap();
-    let rollcast = || async { with_keys(hasty(&own), keys()).await };
+    let rollcast = || async { with_keys(hasty(&own), keys(), ServerAddress::default()).await };
     let mut ann = Browser::new(&rollcast().await);
     own.sign_in(&mut ann).await;
     ann.until_renewed().await;
