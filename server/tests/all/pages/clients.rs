@@ -34,16 +34,14 @@ use tower::ServiceExt;
 
 use crate::common::heard::sort;
 use crate::common::until::until;
-use crate::pages::people::{Heard, PROD, cluster, hear, proxy, rules, say, site, snapshot, stream, view_of};
-use crate::pages::site::site_of;
+use crate::pages::people::{Heard, PROD, hear, prod, proxy, rules, say, site, snapshot, stream, view_of};
 
 const PAGE: &str = "/clusters/prod/namespaces/rollover/deployments/web";
 
 async fn behind(auth: Auth, audit: Option<&Path>) -> Arc<Rollcast> {
     let proxies = vec!["10.0.0.0/24".parse().unwrap()];
     let audit = audit.map(|path| Audit::open(path).unwrap());
-    let hubs = vec![cluster("prod", &rules(&PROD)).await];
-    site_of(hubs, Site { auth, proxies, audit, ..Site::default() })
+    prod(Site { auth, proxies, audit, ..Site::default() }).await
 }
 
 async fn ask(rollcast: &Arc<Rollcast>, peer: &str, headers: &[(&str, &str)]) -> (StatusCode, HeaderMap, String) {
@@ -132,10 +130,8 @@ async fn pages_past_the_proxy_read_in_their_stream_that_they_have_to_sign_in() {
 async fn moments_and_links_that_are_taken_away_are_written_down() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit");
-    let hubs = vec![cluster("prod", &rules(&PROD)).await];
     let (shares, audit) = (Shares::open(SessionKeys::generate(), None).ok(), Audit::open(&file).ok());
-    let site = Site { auth: proxy(), shares, audit, ..Site::default() };
-    let rollcast = site_of(hubs, site);
+    let rollcast = prod(Site { auth: proxy(), shares, audit, ..Site::default() }).await;
     let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
     snapshot(&mut heard).await;
     say(&said, &ViewerFrame::Moment { at_millis: 1_000 });
@@ -234,8 +230,7 @@ async fn links_begin_with_the_scheme_that_a_trusted_proxy_says() {
 async fn pages_that_came_without_tls_lead_to_the_public_url() {
     let server_address = ServerAddress { public: "https://localhost:7440".parse().ok(), ..ServerAddress::default() };
     let proxies = vec!["10.0.0.0/24".parse().unwrap()];
-    let hubs = vec![cluster("prod", &rules(&PROD)).await];
-    let rollcast = site_of(hubs, Site { proxies, server_address, ..Site::default() });
+    let rollcast = prod(Site { proxies, server_address, ..Site::default() }).await;
     let (page, plain) = (("accept", "text/html,*/*;q=0.8"), ("x-forwarded-proto", "http"));
     let path = format!("{PAGE}?pod=web-1");
     let (status, headers, _) = ask_at(&rollcast, &path, "10.0.0.9", &[page, plain]).await;
@@ -364,9 +359,7 @@ async fn rollouts_that_a_history_knows_wait_for_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let location = Location::Folder(folder.path().into());
     let archive = Archive::start(Options { location, limits: Limits::default() });
-    let hubs = vec![cluster("prod", &rules(&PROD)).await];
-    let site = Site { auth: Auth::None, archive: Some(archive.clone()), ..Site::default() };
-    let rollcast = site_of(hubs, site);
+    let rollcast = prod(Site { archive: Some(archive.clone()), ..Site::default() }).await;
     let ask = async |path: String| ask_at(&rollcast, &path, "198.51.100.1", &[]).await.0;
     let began = Instant::now();
     let lists = join_all((0..60).map(|number| ask(format!("{}?q=word{number}", Route::ApiDeployments.pattern()))));

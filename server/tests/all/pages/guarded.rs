@@ -18,8 +18,8 @@ use tower::ServiceExt;
 use crate::common;
 use crate::common::addresses::{named, patterns};
 use crate::common::strangers::{STRANGE_HOSTS, STRANGE_ORIGINS};
-use crate::pages::people::{PROD, cluster, proxy, rules};
-use crate::pages::site::{held, site_of};
+use crate::pages::people::{prod, proxy};
+use crate::pages::site::held;
 
 /// Files of the program, beside all addresses.
 const FILES: [&str; 3] = ["/rollcast.css", "/theme.js", "/nowhere"];
@@ -68,7 +68,7 @@ async fn every_answer_says_who_may_use_and_keep_it() {
 async fn only_health_is_told_to_whoever_names_no_host() {
     let public = "https://rollouts.example.com".parse().ok();
     let server_address = ServerAddress { public, ..ServerAddress::default() };
-    let rollcast = with(Site { server_address, ..Site::default() }).await;
+    let rollcast = prod(Site { server_address, ..Site::default() }).await;
     for (path, status) in [
         ("/healthz", StatusCode::OK),
         ("/readyz", StatusCode::SERVICE_UNAVAILABLE), // nothing was listed yet
@@ -78,10 +78,6 @@ async fn only_health_is_told_to_whoever_names_no_host() {
         let request = Request::get(path).body(Body::empty()).unwrap();
         assert_eq!(answer(&rollcast, request).await.0, status, "{path}");
     }
-}
-
-async fn with(site: Site) -> Arc<Rollcast> {
-    site_of(vec![cluster("prod", &rules(&PROD)).await], site)
 }
 
 /// What is answered: status, headers, text. Of an answer without end, the head.
@@ -108,7 +104,7 @@ async fn badges_and_previews_are_for_everybody_only_where_that_is_said() {
     };
     for auth in [|| Auth::None, proxy] {
         for has_public_pictures in [false, true] {
-            let rollcast = with(Site { auth: auth(), has_public_pictures, ..Site::default() }).await;
+            let rollcast = prod(Site { auth: auth(), has_public_pictures, ..Site::default() }).await;
             let asks = rollcast.site.auth.requires_sign_in();
             for path in &pictures {
                 let (status, headers, text) = ask(&rollcast, "GET", path).await;
@@ -147,10 +143,10 @@ async fn badges_and_previews_are_for_everybody_only_where_that_is_said() {
 async fn no_request_of_another_site_or_by_another_name_is_answered() {
     let hosts = vec!["rollcast.example.com".to_owned()];
     let server_address = ServerAddress { hosts, ..ServerAddress::default() };
-    let named_host = router(with(Site { server_address, ..Site::default() }).await);
+    let named_host = router(prod(Site { server_address, ..Site::default() }).await);
     let public = "https://rollouts.example.com".parse().ok();
     let secure = router(
-        with(Site { server_address: ServerAddress { public, ..ServerAddress::default() }, ..Site::default() }).await,
+        prod(Site { server_address: ServerAddress { public, ..ServerAddress::default() }, ..Site::default() }).await,
     );
     let all: Vec<String> =
         patterns().iter().map(|pattern| named(pattern, "prod", "rollover")).chain(FILES.map(str::to_owned)).collect();
@@ -194,7 +190,7 @@ async fn no_request_of_another_site_or_by_another_name_is_answered() {
 #[tokio::test]
 async fn every_page_says_that_there_is_no_sign_in_where_others_reach_it() {
     let said = "No sign-in: everyone who can connect sees what this page shows.";
-    let (open, own) = (with(Site { auth: Auth::Open, ..Site::default() }).await, with(Site::default()).await);
+    let (open, own) = (prod(Site { auth: Auth::Open, ..Site::default() }).await, prod(Site::default()).await);
     let wrong = ["/nowhere", "/clusters/never", "/?at=x", "/clusters/prod/namespaces/rollover/deployments/never"];
     let all = patterns().into_iter().map(|pattern| named(&pattern, "prod", "rollover"));
     let (mut pages, mut errors) = (0, 0);
@@ -220,7 +216,7 @@ async fn every_page_says_that_there_is_no_sign_in_where_others_reach_it() {
 
 #[tokio::test]
 async fn who_may_come_again_later_is_told_when() {
-    let rollcast = with(Site::default()).await;
+    let rollcast = prod(Site::default()).await;
     let _busy =
         [rollcast.exports.begin(ClientKey::Shared).unwrap(), rollcast.exports.begin(ClientKey::Shared).unwrap()];
     let mut turns = vec![rollcast.previews.draw_permit().await.unwrap()];

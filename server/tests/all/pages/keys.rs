@@ -12,8 +12,8 @@ use server::web::state::{Rollcast, Site};
 use timeline::Workload;
 
 use crate::pages::damaged::reviewer;
-use crate::pages::people::{PROD, cluster, proxy, rules, viewer};
-use crate::pages::site::{send, site_of};
+use crate::pages::people::{prod, proxy, viewer};
+use crate::pages::site::send;
 
 const OLD: &str = "0123456789abcdef0123456789abcdef";
 const NEW: &str = "fedcba9876543210fedcba9876543210";
@@ -49,9 +49,7 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     let (old, both) = (keys(&[OLD]), keys(&[NEW, OLD]));
     let answer = br#"{"metadata":{},"spec":{},"status":{"authenticated":true,"user":{"username":"ann"}}}"#;
     let auth = Auth::Token(TokenAuth::new(both.clone(), vec![("prod".to_owned(), reviewer(answer.to_vec()))]));
-    let hubs = async || vec![cluster("prod", &rules(&PROD)).await];
-    let site = Site { auth, has_public_pictures: true, ..Site::default() };
-    let rollcast = site_of(hubs().await, site);
+    let rollcast = prod(Site { auth, has_public_pictures: true, ..Site::default() }).await;
     let session = TokenAuth::new(old.clone(), Vec::new()).begin("a.good.token", "ann").unwrap();
     is_given_anew(&rollcast, "/api/v1/deployments", SealPurpose::Session, session.clone()).await;
     // What caches may hand to others has nobody's cookie.
@@ -62,7 +60,6 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     let scope = LinkScope::Workload(WorkloadName::of(&Workload::deployment("prod", "rollover", "web")));
     let wanted = LinkRequest { scope, to: PAGE.to_owned(), lasts_millis: 86_400_000, allows_preview: false };
     let (share, _) = shares.make(&viewer("partly"), wanted, server::telemetry::clock::now_millis()).await.unwrap();
-    let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
-    let rollcast = site_of(hubs().await, site);
+    let rollcast = prod(Site { auth: proxy(), shares: Some(shares), ..Site::default() }).await;
     is_given_anew(&rollcast, PAGE, SealPurpose::Link, old.seal(SealPurpose::Link, &share.id).unwrap()).await;
 }

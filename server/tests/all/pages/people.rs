@@ -80,7 +80,12 @@ pub(crate) async fn cluster(name: &str, rules: &Shared) -> Handle {
     watched_cluster(name, rules).await.0
 }
 
-/// The same, and the way by which its sources tell how they get on.
+/// A site whose only cluster is "prod", with the usual rules.
+pub(crate) async fn prod(site: Site) -> Arc<Rollcast> {
+    site_of(vec![cluster("prod", &rules(&PROD)).await], site)
+}
+
+/// The cluster, and the way by which its sources tell how they get on.
 pub(crate) async fn watched_cluster(name: &str, rules: &Shared) -> (Handle, tokio::sync::mpsc::Sender<SourceEvent>) {
     let all = common::recordings().into_iter().filter(|(name, _)| ["rollover", "kill-pod"].contains(&name.as_str()));
     let mut lines: Vec<(i64, String)> = all

@@ -19,8 +19,8 @@ use server::web::session::StreamRequest;
 use server::web::state::{Rollcast, Site};
 
 use crate::common::reviewer::{self, Answer, answered};
-use crate::pages::people::{PROD, answer_pings, cluster, rules, serve};
-use crate::pages::site::{send, site_of, text_of};
+use crate::pages::people::{answer_pings, prod, serve};
+use crate::pages::site::{send, text_of};
 
 /// A cluster that takes the token "good" for somebody's, and never says anything of another one.
 fn reviewer() -> Reviewer {
@@ -34,6 +34,10 @@ fn reviewer() -> Reviewer {
 
 fn tokens() -> Arc<TokenAuth> {
     TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer())])
+}
+
+async fn token_site(tokens: Arc<TokenAuth>) -> Arc<Rollcast> {
+    prod(Site { auth: Auth::Token(tokens), ..Site::default() }).await
 }
 
 /// A cluster that says at once of each token but "good" that it is nobody's, and how often it was asked.
@@ -52,8 +56,7 @@ fn quick_reviewer() -> (Reviewer, Arc<AtomicUsize>) {
 async fn a_client_does_not_have_clusters_asked_about_made_up_tokens_without_end() {
     let (reviewer, asked) = quick_reviewer();
     let tokens = TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer)]);
-    let site = Site { auth: Auth::Token(tokens), ..Site::default() };
-    let rollcast = site_of(vec![cluster("prod", &rules(&PROD)).await], site);
+    let rollcast = token_site(tokens).await;
     let session = session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
     let before = asked.load(Ordering::Relaxed);
     let mut told = Vec::new();
@@ -84,8 +87,7 @@ async fn a_token_that_fits_into_no_cookie_is_good_for_programs() {
     for wrong in [String::new(), "a".repeat(13_000)] {
         assert!(tokens.authenticate(&wrong, None).await.is_err());
     }
-    let site = Site { auth: Auth::Token(tokens), ..Site::default() };
-    let rollcast = site_of(vec![cluster("prod", &rules(&PROD)).await], site);
+    let rollcast = token_site(tokens).await;
     let answer = ask(&rollcast, "POST", "/sign-in", &format!("token={long}&to=/"), "").await;
     assert_eq!(answer.status(), StatusCode::BAD_REQUEST);
     assert!(text_of(answer).await.contains("This token is too long for a browser cookie."));
@@ -106,8 +108,7 @@ fn session(answer: &Response<Body>) -> String {
 
 #[tokio::test]
 async fn who_signed_out_is_out_whoever_kept_the_cookie() {
-    let site = Site { auth: Auth::Token(tokens()), ..Site::default() };
-    let rollcast = site_of(vec![cluster("prod", &rules(&PROD)).await], site);
+    let rollcast = token_site(tokens()).await;
     let sign_in = async || session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
     let list = async |cookie: &str| ask(&rollcast, "GET", "/api/v1/deployments", "", cookie).await.status();
     let (first, second) = (sign_in().await, sign_in().await);
@@ -122,8 +123,7 @@ async fn who_signed_out_is_out_whoever_kept_the_cookie() {
 
 #[tokio::test]
 async fn who_is_signed_in_by_another_window_is_asked_for_no_token() {
-    let site = Site { auth: Auth::Token(tokens()), ..Site::default() };
-    let rollcast = site_of(vec![cluster("prod", &rules(&PROD)).await], site);
+    let rollcast = token_site(tokens()).await;
     let page = async |cookie: &str| ask(&rollcast, "GET", "/sign-in?to=%2Fwall%3Frotate%3D5", "", cookie).await;
     assert_eq!(page("").await.status(), StatusCode::OK);
     let session = session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
@@ -139,8 +139,7 @@ async fn a_browser_that_drops_the_cookie_is_told_so() {
     let dropped = "This browser did not keep the cookie of your session.";
     let keys = SessionKeys::generate();
     let site = async |reviewer: Reviewer| {
-        let auth = Auth::Token(TokenAuth::new(keys.clone(), vec![("prod".to_owned(), reviewer)]));
-        site_of(vec![cluster("prod", &rules(&PROD)).await], Site { auth, ..Site::default() })
+        token_site(TokenAuth::new(keys.clone(), vec![("prod".to_owned(), reviewer)])).await
     };
     let rollcast = site(reviewer()).await;
     let signed_in = ask(&rollcast, "POST", "/sign-in", "token=good&to=%2Fwall%3Frotate%3D5", "").await;
@@ -251,9 +250,7 @@ async fn who_is_known_does_not_wait_for_a_cluster_that_does_not_say_whose_token_
 async fn a_stream_goes_on_while_one_of_the_clusters_does_not_say_whose_token_it_is() {
     let mute = reviewer::reviewer(Pace::default(), |_| std::future::pending::<Answer>());
     let clusters = vec![("prod".to_owned(), reviewer()), ("mute".to_owned(), mute)];
-    let auth = Auth::Token(TokenAuth::new(SessionKeys::generate(), clusters));
-    let hubs = vec![cluster("prod", &rules(&PROD)).await];
-    let rollcast = site_of(hubs, Site { auth, ..Site::default() });
+    let rollcast = token_site(TokenAuth::new(SessionKeys::generate(), clusters)).await;
     let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static("Bearer good"))]);
     let viewer = rollcast.viewer(&headers, None, None).await.unwrap();
     let view = ClientView::new(&rollcast, viewer).await.unwrap();
