@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::extract::ws::Message;
-use axum::http::{HeaderMap, HeaderName, Request, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, Method, Request, StatusCode, header};
 use futures::future::join_all;
 use futures::{FutureExt, StreamExt};
 use http_body_util::BodyExt;
@@ -35,6 +35,7 @@ use tower::ServiceExt;
 use crate::common::heard::sort;
 use crate::common::until::until;
 use crate::pages::people::{Heard, PROD, hear, prod, proxy, rules, say, site, snapshot, stream, view_of};
+use crate::pages::shared::signed_in;
 
 const PAGE: &str = "/clusters/prod/namespaces/rollover/deployments/web";
 
@@ -135,26 +136,19 @@ async fn moments_and_links_that_are_taken_away_are_written_down() {
     let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
     snapshot(&mut heard).await;
     say(&said, &ViewerFrame::Moment { at_millis: 1_000 });
-    let post = async |path: &str, body: String| {
-        let request = Request::post(path)
-            .header(header::HOST, "localhost:7440")
-            .header(header::ORIGIN, "http://localhost:7440")
-            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .header("x-forwarded-user", "partly");
-        let mut request = request.body(Body::from(body)).unwrap();
-        request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 7], 4_000))));
-        let answer = router(rollcast.clone()).oneshot(request).await.unwrap();
-        assert!(answer.status().is_success() || answer.status().is_redirection(), "{path}: {}", answer.status());
-        String::from_utf8_lossy(&answer.into_body().collect().await.unwrap().to_bytes()).into_owned()
+    let post = async |path: &str, form: &[(&str, &str)]| {
+        let answer = signed_in("partly").send(&rollcast, Method::POST, path, form).await;
+        assert!(answer.status.is_success() || answer.status.is_redirection(), "{path}: {}", answer.status);
+        answer.text
     };
     let mut ids = Vec::new();
     for revoke in ["/api/v1/shares/revoke", "/shares/revoke"] {
-        let made = post("/api/v1/shares", format!("to={PAGE}")).await;
+        let made = post("/api/v1/shares", &[("to", PAGE)]).await;
         let id = serde_json::from_str::<Value>(&made).unwrap()["id"].as_str().unwrap().to_owned();
-        post(revoke, format!("id={id}")).await;
+        post(revoke, &[("id", id.as_str())]).await;
         ids.push(id);
     }
-    let left = post("/api/v1/shares", format!("to={PAGE}")).now_or_never();
+    let left = post("/api/v1/shares", &[("to", PAGE)]).now_or_never();
     assert!(left.is_none(), "its client leaves before it is answered");
     let lines = || -> Vec<(String, String)> {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
