@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use axum::http::StatusCode;
+use axum::extract::ws::Message;
+use axum::http::{HeaderMap, StatusCode, header};
 use futures::StreamExt;
 use futures::future::join_all;
 use serde_json::json;
 use server::access::cookie::SessionKeys;
 use server::access::oidc::options::{Options, Times};
-use server::web::http::router;
 use server::web::server_address::ServerAddress;
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use server::web::session::StreamRequest;
 
 use super::browser::{Browser, SESSION};
 use super::own::{Answers, Own, key, now};
 use super::site::{options, own_site, site, with_keys};
 use crate::common::until::until;
+use crate::pages::people::open;
 
 /// Asked again every second.
 fn hasty(own: &Own) -> Options {
@@ -251,22 +251,15 @@ async fn who_signs_out_takes_back_what_the_provider_gave() {
 async fn a_stream_ends_with_its_session() {
     let (own, rollcast) = own_site().await;
     let mut ann = own.signed_in(&rollcast).await;
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let served = router(rollcast.clone());
-    tokio::spawn(async move { axum::serve(listener, served).await.unwrap() });
-    let mut request = format!("ws://{address}/api/v1/stream").into_client_request().unwrap();
-    let cookie = format!("{SESSION}={}", ann.cookies[SESSION]);
-    request.headers_mut().insert("cookie", cookie.parse().unwrap());
-    let (mut socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
-    assert!(matches!(socket.next().await, Some(Ok(Message::Binary(_)))), "it says hello");
+    let cookie = format!("{SESSION}={}", ann.cookies[SESSION]).parse().unwrap();
+    let headers = HeaderMap::from_iter([(header::COOKIE, cookie)]);
+    let (_said, mut heard) = open(&rollcast, StreamRequest { headers, ..StreamRequest::default() }).await;
+    assert!(matches!(heard.next().await, Some(Message::Binary(_))), "it says hello");
     ann.sign_out().await;
     let closed = async {
         loop {
-            match socket.next().await {
-                Some(Ok(Message::Close(frame))) => return frame.map(|frame| u16::from(frame.code)),
-                Some(Ok(_)) => {}
-                _ => return None,
+            if let Message::Close(frame) = heard.next().await? {
+                return frame.map(|frame| frame.code);
             }
         }
     };

@@ -13,7 +13,6 @@ use server::history::Archive;
 use server::hub::Handle;
 use server::kube::Observed;
 use server::kube::SourceEvent;
-use server::web::client_view::ClientView;
 use server::web::session::StreamRequest;
 use server::web::state::{Rollcast, Site};
 use timeline::address::{self, Route};
@@ -29,7 +28,7 @@ use crate::common::addresses::named;
 use crate::common::fed::feed;
 use crate::pages::kept;
 use crate::pages::people::{
-    Heard, PROD, Said, follow, hear, proxy, reviewer, rules, say, serve, site, watched_cluster,
+    Heard, PROD, Said, follow, hear, open, proxy, reviewer, rules, say, site, watched_cluster,
 };
 use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
 use crate::pages::site::site_of;
@@ -100,9 +99,7 @@ async fn look_everywhere(rollcast: &Arc<Rollcast>, visitor: &Somebody, revision:
 pub(crate) async fn stream(rollcast: &Arc<Rollcast>, visitor: &Somebody) -> (Said, Heard) {
     let cookie = HeaderValue::from_str(visitor.cookie.as_ref().unwrap()).unwrap();
     let headers = HeaderMap::from_iter([(header::COOKIE, cookie)]);
-    let viewer = rollcast.viewer(&headers, None, None).await.unwrap();
-    let view = ClientView::new(rollcast, viewer).await.unwrap();
-    let (said, heard) = serve(view, StreamRequest { headers, ..StreamRequest::default() });
+    let (said, heard) = open(rollcast, StreamRequest { headers, ..StreamRequest::default() }).await;
     say(&said, &ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() });
     (said, heard)
 }

@@ -217,14 +217,22 @@ fn request_of(user: &'static str) -> StreamRequest {
 
 /// What somebody sees who comes through the proxy.
 pub(crate) async fn view_of(rollcast: &Arc<Rollcast>, user: &'static str) -> ClientView {
-    let StreamRequest { headers, peer, from } = request_of(user);
-    let viewer = rollcast.viewer(&headers, peer, from).await.unwrap();
+    view_for(rollcast, &request_of(user)).await
+}
+
+async fn view_for(rollcast: &Arc<Rollcast>, request: &StreamRequest) -> ClientView {
+    let viewer = rollcast.viewer(&request.headers, request.peer, request.from).await.unwrap();
     ClientView::new(rollcast, viewer).await.unwrap()
+}
+
+/// A stream that is opened by that request.
+pub(crate) async fn open(rollcast: &Arc<Rollcast>, request: StreamRequest) -> (Said, Heard) {
+    serve(view_for(rollcast, &request).await, request)
 }
 
 /// A stream of somebody who follows `web` in a namespace of `prod`.
 pub(crate) async fn stream(rollcast: &Arc<Rollcast>, user: &'static str, namespace: &str) -> (Said, Heard) {
-    let (said, heard) = serve(view_of(rollcast, user).await, request_of(user));
+    let (said, heard) = open(rollcast, request_of(user)).await;
     say(&said, &ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() });
     follow(&said, Workload::deployment("prod", namespace, "web"));
     (said, heard)
