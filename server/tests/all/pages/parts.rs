@@ -27,9 +27,7 @@ use crate::common;
 use crate::common::addresses::named;
 use crate::common::fed::feed;
 use crate::pages::kept;
-use crate::pages::people::{
-    Heard, PROD, Said, follow, hear, open, proxy, reviewer, rules, say, site, watched_cluster,
-};
+use crate::pages::people::{Heard, PROD, Said, follow, hear, open, proxy, reviewer, rules, say, site, watched_cluster};
 use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
 use crate::pages::site::site_of;
 

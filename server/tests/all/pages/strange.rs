@@ -288,7 +288,8 @@ fn strange_hosts_and_addresses_are_none() {
         let named = Address::read(&strange).and_then(|address| address.named_workload());
         let workload =
             named.unwrap_or_else(|| Workload::deployment(strange.as_str(), strange.as_str(), strange.as_str()));
-        let scope = LinkScope::Moment { of: WorkloadName::of(&workload), uid: Uid::from_bits(1), at_millis: rng.i64(..) };
+        let scope =
+            LinkScope::Moment { of: WorkloadName::of(&workload), uid: Uid::from_bits(1), at_millis: rng.i64(..) };
         assert!(!scope.words(&text(rng)).chars().any(char::is_control), "seed {seed}");
     }
 }

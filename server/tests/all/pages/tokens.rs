@@ -138,9 +138,8 @@ async fn who_is_signed_in_by_another_window_is_asked_for_no_token() {
 async fn a_browser_that_drops_the_cookie_is_told_so() {
     let dropped = "This browser did not keep the cookie of your session.";
     let keys = SessionKeys::generate();
-    let site = async |reviewer: Reviewer| {
-        token_site(TokenAuth::new(keys.clone(), vec![("prod".to_owned(), reviewer)])).await
-    };
+    let site =
+        async |reviewer: Reviewer| token_site(TokenAuth::new(keys.clone(), vec![("prod".to_owned(), reviewer)])).await;
     let rollcast = site(reviewer()).await;
     let signed_in = ask(&rollcast, "POST", "/sign-in", "token=good&to=%2Fwall%3Frotate%3D5", "").await;
     assert_eq!(signed_in.status(), StatusCode::SEE_OTHER);
