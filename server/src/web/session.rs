@@ -141,9 +141,9 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
     }
 
     /// Takes the result of a check of the viewer.
-    async fn apply_check(&mut self, viewer: Result<Viewer, AuthError>) -> Result<(), SessionEnd> {
-        match viewer {
-            Ok(viewer) if viewer.is_same(self.view.viewer()) => {}
+    async fn apply_check(&mut self, checked: Result<(Viewer, bool), AuthError>) -> Result<(), SessionEnd> {
+        match checked {
+            Ok((viewer, _)) if viewer.is_same(self.view.viewer()) => {}
             // Another viewer, or one who cannot be checked now: they may connect again.
             Ok(_) | Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => {
                 return Err(SessionEnd::Broken);
@@ -344,7 +344,7 @@ async fn run(
     check_due.reset();
     let is_signed_in = viewer.subjects.is_some();
     // The check of the viewer that is under way. Frames do not wait for it: a cluster or a provider may take seconds.
-    let mut check: Fuse<BoxFuture<'_, Result<Viewer, AuthError>>> = Fuse::terminated();
+    let mut check: Fuse<BoxFuture<'_, Result<(Viewer, bool), AuthError>>> = Fuse::terminated();
     let end = Instant::now() + RECONNECT_AFTER.mul_f64(1.0 + fastrand::f64() / 5.0);
     let questions = RateLimit::new(QUESTIONS_AT_ONCE, QUESTION_EVERY);
     let mut inbox = pin!(inbox.then(async |message| {
@@ -362,9 +362,9 @@ async fn run(
             }
             _ = check_due.tick(), if check.is_terminated() => {
                 let StreamRequest { headers, peer, from } = stream_request;
-                check = rollcast.viewer(headers, *peer, *from).boxed().fuse();
+                check = rollcast.authenticate(headers, *peer, *from).boxed().fuse();
             }
-            viewer = &mut check => Box::pin(session.apply_check(viewer)).await?,
+            checked = &mut check => Box::pin(session.apply_check(checked)).await?,
             is_allowed = &mut session.review => Box::pin(session.apply_review(is_allowed)).await?,
             () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Closed(OPEN_AGAIN, String::new())),
             _ = heartbeat.tick() => {

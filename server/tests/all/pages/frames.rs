@@ -98,12 +98,12 @@ async fn every_frame_tells_each_viewer_of_what_they_may_see() {
         let header = HeaderName::from_static("x-forwarded-user");
         let headers: HeaderMap = user.iter().map(|user| (header.clone(), HeaderValue::from_static(user))).collect();
         let peer = Some("10.0.0.7".parse().unwrap());
-        let viewer = rollcast.viewer(&headers, peer, peer).await;
+        let known = rollcast.authenticate(&headers, peer, peer).await;
         let Some(user) = user else {
-            assert!(viewer.is_err(), "nobody has no stream");
+            assert!(known.is_err(), "nobody has no stream");
             continue;
         };
-        let view = ClientView::new(&rollcast, viewer.unwrap()).await.unwrap();
+        let view = ClientView::new(&rollcast, known.unwrap().0).await.unwrap();
         let (said, mut heard) = serve(view, StreamRequest { headers, peer, from: peer });
         let mut frames: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         let follow = |workload| ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None };

@@ -221,7 +221,7 @@ pub(crate) async fn view_of(rollcast: &Arc<Rollcast>, user: &'static str) -> Cli
 }
 
 async fn view_for(rollcast: &Arc<Rollcast>, request: &StreamRequest) -> ClientView {
-    let viewer = rollcast.viewer(&request.headers, request.peer, request.from).await.unwrap();
+    let (viewer, _) = rollcast.authenticate(&request.headers, request.peer, request.from).await.unwrap();
     ClientView::new(rollcast, viewer).await.unwrap()
 }
 

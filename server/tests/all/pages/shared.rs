@@ -188,8 +188,8 @@ async fn a_link_opens_whatever_proxies_put_into_the_header_of_tokens() {
             HeaderMap::from_iter([(header::COOKIE, cookie), (header::AUTHORIZATION, HeaderValue::from_static(sent))]);
         let site = Site { auth, shares: Some(shares), ..Site::default() };
         let rollcast = site_of(Vec::new(), site);
-        let found = rollcast.viewer(&headers, None, None).await;
-        assert_eq!(found.is_ok_and(|found| found.link.is_some()), is_link, "{sent}");
+        let found = rollcast.authenticate(&headers, None, None).await;
+        assert_eq!(found.is_ok_and(|(found, _)| found.link.is_some()), is_link, "{sent}");
     }
 }
 

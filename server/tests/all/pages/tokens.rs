@@ -251,7 +251,7 @@ async fn a_stream_goes_on_while_one_of_the_clusters_does_not_say_whose_token_it_
     let clusters = vec![("prod".to_owned(), reviewer()), ("mute".to_owned(), mute)];
     let rollcast = token_site(TokenAuth::new(SessionKeys::generate(), clusters)).await;
     let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static("Bearer good"))]);
-    let viewer = rollcast.viewer(&headers, None, None).await.unwrap();
+    let (viewer, _) = rollcast.authenticate(&headers, None, None).await.unwrap();
     let view = ClientView::new(&rollcast, viewer).await.unwrap();
     assert!(view.permissions().is_silent(), "the other one is not told as one that is not watched");
     let (said, mut heard) = serve(view, StreamRequest { headers, ..StreamRequest::default() });
