@@ -1,7 +1,5 @@
 //! What is not as it should be lets nobody in, and shows nobody what the provider says.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
@@ -161,26 +159,11 @@ async fn who_begins_at_another_name_goes_on_at_the_public_one() {
     }
 }
 
-/// Takes what is logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(event);
-        Ok(event.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn why_somebody_is_not_signed_in_is_logged() {
-    let log = Log::default();
-    let writer = log.clone();
-    let logger = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let logged = || std::fs::read_to_string(log.path()).unwrap();
+    let logger = tracing_subscriber::fmt().with_ansi(false).with_writer(log.reopen().unwrap()).finish();
     // For all threads: what a thread without a subscriber logs first stays off for the others too.
     tracing::subscriber::set_global_default(logger).unwrap();
     tracing::callsite::rebuild_interest_cache();
@@ -189,8 +172,7 @@ async fn why_somebody_is_not_signed_in_is_logged() {
     let state = parameter(&own.back(&mut browser, "/").await, "state");
     let back = format!("/sign-in/callback?state={state}&error=invalid_scope&error_description=no+groups%0Ahere");
     browser.get(&back).await.check_namespace(StatusCode::FORBIDDEN, REFUSED);
-    let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    assert!(logged.contains("rejected a sign-in: no code: invalid_scope no groups here\n"), "{logged}");
+    assert!(logged().contains("rejected a sign-in: no code: invalid_scope no groups here\n"), "{}", logged());
     for (claim, value, said) in [
         ("updated_at", json!([1]), "updated_at: data did not match"),
         ("updated_at", json!("ann@example.com"), "Error(\"invalid value"),
@@ -199,7 +181,7 @@ async fn why_somebody_is_not_signed_in_is_logged() {
         own.with(|doings| doings.more = [(claim.to_owned(), value)].into());
         let back = own.back(&mut browser, "/").await;
         browser.get(&back).await.check_namespace(StatusCode::FORBIDDEN, REFUSED);
-        let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let logged = logged();
         let malformed = logged.lines().filter(|line| line.contains("rejected a sign-in: the response is malformed: "));
         let malformed: Vec<&str> = malformed.collect();
         assert!(malformed.iter().any(|line| line.contains(said)), "{malformed:?}");
