@@ -1,5 +1,4 @@
-//! Feeds damaged recordings to everything between the API server's bytes and the words, and damaged kubeconfigs, links and frames to
-//! those who read them, and looks for what must never be.
+//! Feeds damaged recordings to everything between the API server's bytes and the words, and looks for what must never be.
 //!
 //! `cargo run --release --example fuzz -- [MINUTES] [SEED]`: takes the recordings of the tests, removes, swaps, repeats, reorders and
 //! replaces fields and lines, plays them through decoder, timeline, words, document and frames, and checks that nothing
@@ -8,21 +7,15 @@
 
 #![allow(clippy::indexing_slicing, reason = "a tool of our own on data of its own")]
 
-#[path = "../tests/all/common/damage.rs"]
-mod damage;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
-use server::access::cookie::{SealPurpose, SessionKeys};
-use server::access::share::Shares;
 use server::feed::recording::Recording;
-use server::kube::kubeconfig::Contexts;
 use timeline::view::{self, Now};
-use timeline::wire::{self, Objects, ViewerFrame};
+use timeline::wire::{self, Objects};
 use timeline::{Model, Retention, Timeline, document, story};
 
 /// Lines of a recording that one run plays.
@@ -33,18 +26,13 @@ fn main() {
     let minutes: f64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(1.0);
     let only: Option<u64> = arguments.next().and_then(|text| text.parse().ok());
     let recordings = recordings();
-    let folder = std::env::temp_dir().join(format!("rollcast-fuzz-{}", std::process::id()));
-    if let Err(why) = std::fs::create_dir_all(&folder) {
-        println!("cannot write to {}: {why}", folder.display());
-        return;
-    }
     let until = Instant::now() + Duration::from_secs_f64(minutes * 60.0);
     let (mut runs, mut facts, mut bad_lines, mut changes) = (0u64, 0usize, 0usize, 0usize);
     let first = only.unwrap_or_else(|| fastrand::u64(..1 << 40));
     println!("fuzzing for {minutes} minutes from seed {first}");
     let mut seed = first;
     while Instant::now() < until && (only.is_none() || seed == first) {
-        let ended = std::panic::catch_unwind(|| texts(&folder, seed).and_then(|()| run(&recordings, seed)));
+        let ended = std::panic::catch_unwind(|| run(&recordings, seed));
         match ended {
             Ok(Ok(run)) => {
                 runs += 1;
@@ -57,7 +45,6 @@ fn main() {
         }
         seed += 1;
     }
-    let _ = std::fs::remove_dir_all(&folder); // it lies where files go by themselves
     println!("{runs} runs, {facts} facts applied, {bad_lines} lines refused, {changes} changes: nothing found");
 }
 
@@ -74,36 +61,6 @@ fn recordings() -> Vec<Vec<Value>> {
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
     let parse = |text: String| text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     paths.iter().map(|path| parse(read(path))).collect()
-}
-
-/// What files, links and browsers say, damaged: it is read or refused, and no refusal repeats a secret.
-fn texts(folder: &Path, seed: u64) -> Result<(), String> {
-    const KUBECONFIG: &str =
-        "{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: c, user: u}}],
-clusters: [{name: c, cluster: {server: 'https://127.0.0.1:6443'}}], users: [{name: u, user: {token: planted-secret}}]}";
-    const SHARES: &str = r#"{"version":1,"shares":[{"id":"0","maker":"ann","subjects":{"same":{"user":"ann","groups":[],"uid":null,"extra":{}}},
-"scope":{"kind":"wall","cluster":null,"namespace":null},"to":"/wall","madeMillis":0,"untilMillis":1,"renewsMillis":null}]}"#;
-    let rng = &mut Rng::with_seed(seed);
-    let write = |name: &str, bytes: Vec<u8>| {
-        let file = folder.join(name);
-        std::fs::write(&file, bytes).map_err(|why| why.to_string()).map(|()| file)
-    };
-    let file = write("kubeconfig", damage::damaged(KUBECONFIG.as_bytes(), rng))?;
-    let said = Contexts::read(Some(&file)).and_then(|contexts| contexts.choose(None)).err().map(|why| why.to_string());
-    if said.is_some_and(|said| said.contains("planted")) {
-        return Err("a refusal repeats a secret".into());
-    }
-    let keys = SessionKeys::generate();
-    let file = write("links", damage::damaged(SHARES.as_bytes(), rng))?;
-    drop(Shares::open(keys.clone(), Some(file))); // read or refused
-    let sealed = keys.seal_value(SealPurpose::Link, "0").ok_or("nothing is sealed")?;
-    let changed = String::from_utf8_lossy(&damage::damaged(sealed.as_bytes(), rng)).into_owned();
-    if changed != sealed && keys.open_value(SealPurpose::Link, &changed).is_some() {
-        return Err(format!("a link that was changed is opened: {changed}"));
-    }
-    let frame = wire::encode(&ViewerFrame::Moment { at_millis: 7 }).map_err(|error| error.to_string())?;
-    let _ = wire::decode::<ViewerFrame>(&damage::damaged(&frame, rng)); // read or refused
-    Ok(())
 }
 
 struct Run {

@@ -200,6 +200,42 @@ mod tests {
     use futures::FutureExt;
 
     use super::*;
+    use crate::kube::review::Subject;
+
+    #[test]
+    fn one_client_and_the_links_of_one_maker_leave_room_for_others() {
+        let limit = SubscriptionLimit::new(2, 3);
+        let at = |address: &str| ClientKey::of_address(address.parse().unwrap());
+        let (greedy, other) = (at("2001:db8::1"), at("2001:db8:0:1::1"));
+        let (first, second) = (limit.enter(&greedy, 1).unwrap(), limit.enter(&greedy, 2).unwrap());
+        assert!(limit.enter(&at("2001:db8::2"), 3).is_none(), "an address of the same network");
+        let shared = limit.enter(&other, 3);
+        assert!(shared.is_some(), "somebody else");
+        assert!(limit.enter(&greedy, 3).is_none(), "also where another one follows it");
+        // The same once more is no other one; as long as one of the two lasts, it counts.
+        let again = limit.enter(&greedy, 2);
+        assert!(again.is_some());
+        drop(second);
+        assert!(limit.enter(&greedy, 3).is_none());
+        drop(again);
+        assert!(limit.enter(&greedy, 3).is_some(), "there is room");
+        let local: Vec<_> = (0..9).map(|followed| limit.enter(&ClientKey::Shared, followed)).collect();
+        assert!(local.iter().all(Option::is_some), "many may be behind them");
+
+        let by = |maker: &str, link: Option<usize>| {
+            let subject = Subject { user: maker.to_owned(), ..Subject::default() };
+            ClientKey::Subjects(Arc::new(Subjects::Same(subject)), link.map(|link| link.to_string()))
+        };
+        let of_links: Vec<_> = (0..3).map(|link| limit.enter(&by("ann", Some(link)), link).unwrap()).collect();
+        assert!(limit.enter(&by("ann", Some(3)), 3).is_none(), "another link");
+        assert!(limit.enter(&by("ann", Some(0)), 0).is_some(), "which it follows already");
+        assert!(limit.enter(&by("bob", Some(0)), 3).is_some(), "somebody else's");
+        assert!(limit.enter(&by("ann", None), 3).is_some(), "the maker's own");
+        drop(of_links);
+        assert!(limit.enter(&by("ann", Some(3)), 3).is_some(), "there is room");
+        drop((first, shared, local));
+        assert_eq!(limit.count(), 0, "nobody is remembered");
+    }
 
     #[tokio::test]
     async fn who_has_several_requests_waits_for_their_own_and_nobody_else_does() {

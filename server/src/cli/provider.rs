@@ -9,7 +9,6 @@ use openidconnect::{ClientId, ClientSecret};
 use crate::access::oidc::options::{Issuer, Options, Times};
 use crate::access::subject::SubjectPrefixes;
 use crate::cli::config::Auth;
-use crate::web::server_address::{PublicUrl, ServerAddress};
 
 const NO_PROVIDER: &str = "--auth oidc requires an issuer URL and a client ID: set --oidc-issuer and --oidc-client-id";
 
@@ -46,7 +45,6 @@ impl OidcArguments {
         file: Auth,
         user_prefix: Option<String>,
         groups_prefix: Option<String>,
-        server_address: &ServerAddress,
     ) -> anyhow::Result<Options> {
         let issuer = match (self.oidc_issuer, file.oidc_issuer) {
             (Some(issuer), _) => issuer,
@@ -73,8 +71,6 @@ impl OidcArguments {
             user_claim,
             groups_claim: self.oidc_groups_claim.or(file.oidc_groups_claim).unwrap_or_else(|| "groups".to_owned()),
             prefixes: SubjectPrefixes { user, groups: groups_prefix.unwrap_or_default() },
-            public: server_address.public.as_ref().map(PublicUrl::to_string),
-            has_tls: server_address.has_tls,
             times: Times::default(),
         })
     }

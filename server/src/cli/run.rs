@@ -128,7 +128,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let open_audit =
         |path: &PathBuf| Audit::open(path).with_context(|| format!("cannot write the audit log {}", path.display()));
     let audit = sign_in.audit_log.as_ref().or(file.auth.audit_log.as_ref()).map(open_audit).transpose()?;
-    let (auth, shares) = sign_in.auth(&file, &hubs, &served.site.server_address, place.as_ref())?;
+    let (auth, shares) = sign_in.auth(&file, &hubs, place.as_ref())?;
     let is_public = !served.listen.ip().is_loopback() && !served.site.server_address.is_secure();
     if is_public && matches!(auth, Auth::Token(_) | Auth::Oidc(_)) {
         tracing::warn!(

@@ -19,7 +19,6 @@ use crate::access::{Auth, AuthMode};
 use crate::cli::config::{self, Config, parse_network};
 use crate::history::options::Location;
 use crate::hub::Handle;
-use crate::web::server_address::ServerAddress;
 
 /// Options of sign-in.
 #[derive(Debug, Args)]
@@ -90,7 +89,6 @@ impl SignIn {
         self,
         file: &Config,
         hubs: &[Handle],
-        server_address: &ServerAddress,
         kept: Option<&Location>,
     ) -> anyhow::Result<(Auth, Option<Arc<Shares>>)> {
         let (mode, file) = (self.mode(file), file.auth.clone());
@@ -114,7 +112,7 @@ impl SignIn {
                 let keys = keys()?;
                 let user_prefix = self.auth_user_prefix.or(file.user_prefix.clone());
                 let groups_prefix = self.auth_groups_prefix.or(file.groups_prefix.clone());
-                let options = self.provider.options(file, user_prefix, groups_prefix, server_address)?;
+                let options = self.provider.options(file, user_prefix, groups_prefix)?;
                 let oidc = Oidc::new(options, keys.clone());
                 let oidc = oidc.context("this machine has no trusted certificate authorities")?;
                 (Auth::Oidc(oidc), keys)
@@ -221,17 +219,13 @@ mod tests {
 
     #[test]
     fn the_provider_leads_back_over_tls_if_this_server_speaks_it() {
-        let redirect = |arguments: &[&str]| {
-            let provider = ["rollcast", "--oidc-issuer", "https://id.example.com", "--oidc-client-id", "rollcast"];
-            let Arguments { sign_in, listen } = Arguments::parse_from([&provider, arguments].concat());
-            let server_address = listen.merge(&Config::default()).unwrap().site.server_address;
-            let options = sign_in.provider.options(config::Auth::default(), None, None, &server_address);
-            options.unwrap().redirect("localhost:7440", "/back")
+        let origin = |arguments: &[&str]| {
+            let Arguments { listen, .. } = Arguments::parse_from([&["rollcast"], arguments].concat());
+            listen.merge(&Config::default()).unwrap().site.server_address.callback_origin("localhost:7440")
         };
-        assert_eq!(redirect(&[]), "http://localhost:7440/back");
-        assert_eq!(redirect(&["--tls-cert", "cert", "--tls-key", "key"]), "https://localhost:7440/back");
-        let public = ["--public-url", "https://rollouts.example.com"];
-        assert_eq!(redirect(&public), "https://rollouts.example.com/back");
+        assert_eq!(origin(&[]), "http://localhost:7440");
+        assert_eq!(origin(&["--tls-cert", "cert", "--tls-key", "key"]), "https://localhost:7440");
+        assert_eq!(origin(&["--public-url", "https://rollouts.example.com"]), "https://rollouts.example.com");
     }
 
     #[test]

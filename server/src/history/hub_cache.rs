@@ -238,7 +238,6 @@ fn is_good(entry: &Entry, until_millis: Option<Millis>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures::future::join_all;
@@ -246,7 +245,6 @@ mod tests {
     use tokio::sync::Notify;
 
     use super::*;
-    use crate::access::Subjects;
 
     const FRESH: Duration = Duration::from_secs(30);
     const LIMITS: CacheLimits = CacheLimits { cached: (4, 400), used: (8, 800), builds: 2, of_one: 4, of_links: 4 };
@@ -292,22 +290,6 @@ mod tests {
         assert!(full(102).await, "they are large");
         drop(large);
         assert!(!full(102).await);
-    }
-
-    #[tokio::test]
-    async fn the_links_of_one_maker_leave_room_for_others() {
-        let hubs = hubs();
-        let maker = |user: &str| Arc::new(Subjects::Each(BTreeMap::from([(user.to_owned(), Default::default())])));
-        let by = |user, link: usize| ClientKey::Subjects(maker(user), Some(link.to_string()));
-        let mut seats = Vec::new();
-        for key in 0..LIMITS.of_links {
-            seats.push(hubs.add_follower(open(&hubs, key, 1).await.unwrap(), &by("ann", key)).unwrap());
-        }
-        let more = open(&hubs, 4, 1).await.unwrap();
-        assert!(hubs.add_follower(more.clone(), &by("ann", 4)).is_none(), "one too many");
-        assert!(hubs.add_follower(more.clone(), &by("bob", 4)).is_some(), "somebody else's");
-        seats.pop();
-        assert!(hubs.add_follower(more, &by("ann", 4)).is_some(), "there is room");
     }
 
     #[tokio::test(start_paused = true)]

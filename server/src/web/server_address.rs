@@ -171,6 +171,12 @@ impl ServerAddress {
         }
     }
 
+    /// Returns the origin to which a sign-in provider leads back, for a request to that host. Hosts other than this
+    /// machine are reached over TLS: this server speaks it, or a proxy in front does.
+    pub fn callback_origin(&self, host: &str) -> String {
+        self.origin(host, !Host::parse(host).is_some_and(Host::is_loopback))
+    }
+
     /// Browsers may be told to ask that host by TLS only: a name of this server's own, not one that means every program of a machine.
     pub fn is_secure_at(&self, host: &str) -> bool {
         let is_own = Host::parse(host).is_some_and(|host| !host.is_address && !host.is_loopback());
@@ -348,5 +354,22 @@ mod tests {
         );
         assert_eq!(ServerAddress::default().origin("localhost:7440", false), "http://localhost:7440");
         assert_eq!(ServerAddress::default().origin("rollouts.example.com", true), "https://rollouts.example.com");
+    }
+
+    #[test]
+    fn the_provider_leads_back_to_where_the_browser_is() {
+        let tls = ServerAddress { has_tls: true, ..ServerAddress::default() };
+        for (host, origin) in [
+            ("127.0.0.1:7440", "http://127.0.0.1:7440"),
+            ("localhost", "http://localhost"),
+            ("[::1]:7440", "http://[::1]:7440"),
+            ("rollouts.example.com", "https://rollouts.example.com"),
+            ("10.0.0.7:7440", "https://10.0.0.7:7440"),
+        ] {
+            assert_eq!(ServerAddress::default().callback_origin(host), origin);
+            assert_eq!(tls.callback_origin(host), format!("https://{host}"));
+        }
+        let public = public("https://rollouts.example.com/");
+        assert_eq!(public.callback_origin("127.0.0.1:7440"), "https://rollouts.example.com");
     }
 }

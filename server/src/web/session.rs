@@ -56,6 +56,7 @@ const RECONNECT_AFTER: Duration = Duration::from_secs(15 * 60);
 const SIGN_IN: &str = "sign in";
 
 /// Headers and addresses of the request that opened a stream.
+#[derive(Default)]
 pub struct StreamRequest {
     /// The headers of their request.
     pub headers: HeaderMap,
@@ -65,13 +66,7 @@ pub struct StreamRequest {
     pub from: Option<IpAddr>,
 }
 
-/// Serves one viewer until it leaves.
-pub async fn serve(socket: WebSocket, view: ClientView, stream_request: StreamRequest) {
-    let (out, inbox) = socket.split();
-    serve_over(out, inbox, view, stream_request).await;
-}
-
-/// Serves one viewer over any message transport.
+/// Serves one viewer over any message transport, until it leaves.
 pub async fn serve_over(
     mut out: impl Sink<Message> + Unpin,
     mut inbox: impl Stream<Item = Result<Message, axum::Error>> + Unpin,
@@ -146,9 +141,9 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
     }
 
     /// Takes the result of a check of the viewer.
-    async fn apply_check(&mut self, viewer: Result<Viewer, AuthError>) -> Result<(), SessionEnd> {
-        match viewer {
-            Ok(viewer) if viewer.is_same(self.view.viewer()) => {}
+    async fn apply_check(&mut self, checked: Result<(Viewer, bool), AuthError>) -> Result<(), SessionEnd> {
+        match checked {
+            Ok((viewer, _)) if viewer.is_same(self.view.viewer()) => {}
             // Another viewer, or one who cannot be checked now: they may connect again.
             Ok(_) | Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => {
                 return Err(SessionEnd::Broken);
@@ -349,7 +344,7 @@ async fn run(
     check_due.reset();
     let is_signed_in = viewer.subjects.is_some();
     // The check of the viewer that is under way. Frames do not wait for it: a cluster or a provider may take seconds.
-    let mut check: Fuse<BoxFuture<'_, Result<Viewer, AuthError>>> = Fuse::terminated();
+    let mut check: Fuse<BoxFuture<'_, Result<(Viewer, bool), AuthError>>> = Fuse::terminated();
     let end = Instant::now() + RECONNECT_AFTER.mul_f64(1.0 + fastrand::f64() / 5.0);
     let questions = RateLimit::new(QUESTIONS_AT_ONCE, QUESTION_EVERY);
     let mut inbox = pin!(inbox.then(async |message| {
@@ -367,9 +362,9 @@ async fn run(
             }
             _ = check_due.tick(), if check.is_terminated() => {
                 let StreamRequest { headers, peer, from } = stream_request;
-                check = rollcast.viewer(headers, *peer, *from).boxed().fuse();
+                check = rollcast.authenticate(headers, *peer, *from).boxed().fuse();
             }
-            viewer = &mut check => Box::pin(session.apply_check(viewer)).await?,
+            checked = &mut check => Box::pin(session.apply_check(checked)).await?,
             is_allowed = &mut session.review => Box::pin(session.apply_review(is_allowed)).await?,
             () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Closed(OPEN_AGAIN, String::new())),
             _ = heartbeat.tick() => {
@@ -437,10 +432,6 @@ mod tests {
     use crate::telemetry::viewers::Viewers;
     use crate::web::state::{Rollcast, Site};
 
-    pub(super) fn nameless() -> StreamRequest {
-        StreamRequest { headers: HeaderMap::new(), peer: None, from: None }
-    }
-
     #[tokio::test]
     async fn what_may_not_be_seen_any_more_by_when_it_is_known_is_not_sent() {
         let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
@@ -451,7 +442,7 @@ mod tests {
         let workload = Scope::Workload(Workload::deployment("prod", "shop", "web"));
         for (scope, frames) in [(&list, 1), (&workload, 2)] {
             for is_sent in [true, false] {
-                let (mut sent, request) = (Vec::<Message>::new(), nameless());
+                let (mut sent, request) = (Vec::<Message>::new(), StreamRequest::default());
                 let mut session = Session::start(&mut sent, view.clone(), &request).await.ok().unwrap();
                 session.permissions = told.subscribe();
                 if !is_sent {
@@ -472,7 +463,7 @@ mod tests {
         let view = ClientView::new(&rollcast, Viewer::anonymous()).await.unwrap();
         let workload = Workload::deployment("prod", "shop", "web");
         for (before, is_seen) in [("web", true), ("shop", false)] {
-            let (mut sent, request) = (Vec::<Message>::new(), nameless());
+            let (mut sent, request) = (Vec::<Message>::new(), StreamRequest::default());
             let mut session = Session::start(&mut sent, view.clone(), &request).await.ok().unwrap();
             session.view = view.clone().with_permissions(only("web")).and_namespace("prod", "shop");
             session.applied_permissions = only(before);

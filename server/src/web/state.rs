@@ -156,17 +156,7 @@ impl Rollcast {
     }
 
     /// Authenticates a request: by its link, or else by sign-in. `peer` is the other end of its connection, `from`
-    /// the client that a trusted proxy reports.
-    pub async fn viewer(
-        &self,
-        headers: &HeaderMap,
-        peer: Option<IpAddr>,
-        from: Option<IpAddr>,
-    ) -> Result<Viewer, AuthError> {
-        self.authenticate(headers, peer, from).await.map(|(viewer, _)| viewer)
-    }
-
-    /// Like [`Self::viewer`], but also returns whether the request has the cookie of a link that has ended.
+    /// the client that a trusted proxy reports. Also returns whether it has the cookie of a link that has ended.
     pub async fn authenticate(
         &self,
         headers: &HeaderMap,

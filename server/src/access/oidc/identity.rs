@@ -101,7 +101,7 @@ mod tests {
 
     fn options(user_claim: &str) -> Options {
         let prefixes = SubjectPrefixes { user: "oidc:".to_owned(), groups: String::new() };
-        Options { user_claim: user_claim.to_owned(), prefixes, ..options::tests::options(None) }
+        Options { user_claim: user_claim.to_owned(), prefixes, ..options::tests::options() }
     }
 
     fn named(user_claim: &str, claims: Value) -> Result<(String, Vec<String>), OidcError> {

@@ -118,14 +118,13 @@ impl Oidc {
         }
     }
 
-    /// Starts a sign-in; returns the address of the provider and the cookie with the state. The provider redirects to
-    /// `path`.
+    /// Starts a sign-in; returns the address of the provider and the cookie with the state. The provider leads back to
+    /// `redirect`.
     ///
     /// # Errors
     /// When the provider does not answer.
-    pub async fn begin(&self, host: &str, path: &str, to: &str) -> Result<(String, HeaderValue), OidcError> {
-        let redirect = self.provider.options.redirect(host, path);
-        let (there, state, nonce, verifier) = self.provider.begin(&redirect).await?;
+    pub async fn begin(&self, redirect: &str, to: &str) -> Result<(String, HeaderValue), OidcError> {
+        let (there, state, nonce, verifier) = self.provider.begin(redirect).await?;
         let pending = PendingSignIn {
             state: state.into_secret(),
             nonce: nonce.secret().clone(),
@@ -147,8 +146,8 @@ impl Oidc {
         self.pending(headers).map(|pending| pending.to)
     }
 
-    /// Signs in a user who comes back from the provider with these parameters; `client` is the address that limits
-    /// count. Returns the user, and the cookie of their session.
+    /// Signs in a user who comes back from the provider to `redirect` with these parameters; `client` is the address
+    /// that limits count. Returns the user, and the cookie of their session.
     ///
     /// # Errors
     /// When they were not sent to the provider by this browser, or it does not say who they are, or too many of the same client were
@@ -156,8 +155,7 @@ impl Oidc {
     pub async fn finish(
         &self,
         headers: &HeaderMap,
-        host: &str,
-        path: &str,
+        redirect: &str,
         back: &Parameters,
         client: Option<IpAddr>,
     ) -> Result<(Viewer, HeaderValue), OidcError> {
@@ -185,9 +183,8 @@ impl Oidc {
         if !issuer.is_empty() && issuer != self.provider.options.issuer.url().as_str() {
             return Err(OidcError::rejected(format!("the response is of {issuer}")));
         }
-        let redirect = self.provider.options.redirect(host, path);
         let nonce = Nonce::new(pending.nonce);
-        let identity = self.provider.exchange(&redirect, code, pending.verifier, &nonce).await;
+        let identity = self.provider.exchange(redirect, code, pending.verifier, &nonce).await;
         if let Some(payer) = payer.filter(|_| !matches!(identity, Err(OidcError::Rejected(_)))) {
             self.attempts.give_back(&payer);
         }

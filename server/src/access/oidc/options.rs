@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use http::uri::Authority;
 use openidconnect::{ClientId, ClientSecret, IssuerUrl};
 
 use crate::access::subject::SubjectPrefixes;
@@ -89,10 +88,6 @@ pub struct Options {
     pub groups_claim: String,
     /// Prefixes that the clusters' API servers put before users and groups.
     pub prefixes: SubjectPrefixes,
-    /// Public URL of this server; without it, the `Host` of the request counts.
-    pub public: Option<String>,
-    /// This server speaks TLS itself.
-    pub has_tls: bool,
     /// Timeouts and lifetimes.
     pub times: Times,
 }
@@ -105,23 +100,13 @@ impl Options {
     pub fn usual_prefix(issuer: &Issuer, user_claim: &str) -> String {
         if user_claim == "email" { String::new() } else { format!("{}#", issuer.url().as_str()) }
     }
-
-    /// Returns the address to which the provider redirects back, for a request to that host.
-    pub fn redirect(&self, host: &str, path: &str) -> String {
-        if let Some(public) = &self.public {
-            return format!("{}{path}", public.trim_end_matches('/'));
-        }
-        let is_here = host.parse::<Authority>().is_ok_and(|host| is_this_machine(host.host()));
-        let scheme = if is_here && !self.has_tls { "http" } else { "https" };
-        format!("{scheme}://{host}{path}")
-    }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
 
-    pub(in super::super) fn options(public: Option<&str>) -> Options {
+    pub(in super::super) fn options() -> Options {
         Options {
             issuer: "https://id.example.com/dex".parse().unwrap(),
             client: ClientId::new("rollcast".to_owned()),
@@ -130,8 +115,6 @@ pub(super) mod tests {
             user_claim: "sub".to_owned(),
             groups_claim: "groups".to_owned(),
             prefixes: SubjectPrefixes::default(),
-            public: public.map(str::to_owned),
-            has_tls: false,
             times: Times::default(),
         }
     }
@@ -163,25 +146,8 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_provider_leads_back_to_where_the_browser_is() {
-        for (host, address) in [
-            ("127.0.0.1:7440", "http://127.0.0.1:7440/back"),
-            ("localhost", "http://localhost/back"),
-            ("[::1]:7440", "http://[::1]:7440/back"),
-            ("rollouts.example.com", "https://rollouts.example.com/back"),
-            ("10.0.0.7:7440", "https://10.0.0.7:7440/back"),
-        ] {
-            assert_eq!(options(None).redirect(host, "/back"), address);
-            let with_tls = Options { has_tls: true, ..options(None) };
-            assert_eq!(with_tls.redirect(host, "/back"), format!("https://{host}/back"));
-        }
-        let public = options(Some("https://rollouts.example.com/"));
-        assert_eq!(public.redirect("127.0.0.1:7440", "/back"), "https://rollouts.example.com/back");
-    }
-
-    #[test]
     fn users_are_called_as_api_servers_call_them() {
-        let issuer = options(None).issuer;
+        let issuer = options().issuer;
         assert_eq!(Options::usual_prefix(&issuer, "sub"), "https://id.example.com/dex#");
         assert_eq!(Options::usual_prefix(&issuer, "email"), "");
     }

@@ -19,6 +19,7 @@ use crate::access::share::Shares;
 use crate::access::{Auth, AuthError, Viewer};
 use crate::telemetry::clock;
 use crate::web::limits::Limit;
+use crate::web::server_address::ServerAddress;
 use crate::web::state::Rollcast;
 
 const UNCHECKED_TOKEN: &str = "Cannot check this token right now. Try again in a moment. If this lasts, see Rollcast's log: its account may lack create on tokenreviews.authentication.k8s.io.";
@@ -112,7 +113,7 @@ pub(super) async fn start(
     if let Some(public) = server_address.public.as_ref().filter(|_| !server_address.is_public(host)) {
         return Redirect::to(&format!("{public}{}", sign_in_address(Route::SignInStart, &to))).into_response();
     }
-    match oidc.begin(host, &callback(), &to).await {
+    match oidc.begin(&callback(server_address, host), &to).await {
         Ok((there, cookie)) => ([(header::SET_COOKIE, cookie)], Redirect::to(&there)).into_response(),
         Err(failed) => failure_page(&rollcast, failed, to).await,
     }
@@ -128,9 +129,10 @@ pub(super) async fn finish_sign_in(
 ) -> Response {
     let Auth::Oidc(oidc) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
     let client = rollcast.client(client.address);
+    let redirect = callback(&rollcast.site.server_address, host(&headers));
     let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::PendingSignIn))]);
     let to = local(&oidc.pending_address(&headers).unwrap_or_default());
-    match oidc.finish(&headers, host(&headers), &callback(), &address.parameters, client).await {
+    match oidc.finish(&headers, &redirect, &address.parameters, client).await {
         Ok((viewer, cookie)) => (gone, signed_in(viewer, cookie, &to)).into_response(),
         // The cookie is of another window's sign-in, which may still end, or has signed them in here too.
         Err(OidcError::NotStarted) if oidc.viewer(&headers).await.is_ok() => Redirect::to(&to).into_response(),
@@ -145,9 +147,9 @@ fn sign_in_address(step: Route, to: &str) -> String {
     format!("{}?{query}", at(step.pattern()))
 }
 
-/// Returns the path to which the provider redirects people after they signed in.
-fn callback() -> String {
-    at(Route::SignInCallback.pattern())
+/// Returns the address to which the provider redirects people after they signed in.
+fn callback(server_address: &ServerAddress, host: &str) -> String {
+    format!("{}{}", server_address.callback_origin(host), at(Route::SignInCallback.pattern()))
 }
 
 /// Returns the Host header, which the guard has checked.

@@ -4,6 +4,7 @@ use axum::Extension;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
+use futures::StreamExt;
 use timeline::wire::MAX_VIEWER_FRAME;
 
 use super::extract::Client;
@@ -43,7 +44,8 @@ pub(super) async fn upgrade(
         .max_write_buffer_size(MAX_WRITE_BUFFER);
     match view {
         Some(Extension(view)) => upgrade.on_upgrade(move |socket| async move {
-            session::serve(socket, view, credentials).await;
+            let (out, inbox) = socket.split();
+            session::serve_over(out, inbox, view, credentials).await;
             drop(client); // counted until now
         }),
         // A page cannot read why a stream was refused, but can read why an open one was closed.

@@ -207,7 +207,7 @@ mod tests {
     use crate::kube::InitialState;
     use crate::telemetry::viewers::Viewers;
     use crate::web::limits::QUESTIONS_AT_ONCE;
-    use crate::web::session::tests::nameless;
+    use crate::web::session::StreamRequest;
     use crate::web::state::{Rollcast, Site};
 
     fn list(text: &str) -> Scope {
@@ -231,7 +231,7 @@ mod tests {
         let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
         let view = throttled(hub).await;
         let told = signal::Sender::new(Arc::new(Permissions::All));
-        let (mut sent, request) = (Vec::<Message>::new(), nameless());
+        let (mut sent, request) = (Vec::<Message>::new(), StreamRequest::default());
         let mut session = Session::start(&mut sent, view.clone(), &request).await.ok().unwrap();
         session.permissions = told.subscribe();
         assert!(session.follow(list("web"), None).await.is_ok());
@@ -252,7 +252,7 @@ mod tests {
         let told = Arc::new(Permissions::none().and("prod", "web"));
         let query = Query::default();
         let _followed = view.clone().with_permissions(told.clone()).follow(&query).await;
-        let (mut sent, request) = (Vec::<Message>::new(), nameless());
+        let (mut sent, request) = (Vec::<Message>::new(), StreamRequest::default());
         let mut session = Session::start(&mut sent, view.clone(), &request).await.ok().unwrap();
         session.view = view.with_permissions(told.clone()).and_namespace("prod", "shop");
         session.permissions = signal::Sender::new(told).subscribe();
@@ -262,39 +262,30 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn heartbeats_have_the_time_of_the_cluster_whose_deployment_is_waited_for() {
-        let observed = Some((1_000, 5_000));
-        let hub = Handle::start_frozen("replay", "", InitialState { observed, ..InitialState::default() });
-        let view = throttled(hub).await;
-        let (mut sent, request) = (Vec::<Message>::new(), nameless());
-        let mut session = Session::start(&mut sent, view, &request).await.ok().unwrap();
-        let web = Scope::Workload(Workload::deployment("replay", "shop", "web"));
-        assert!(session.begin_following(web.clone(), None).await.is_ok());
-        assert_eq!(session.pending, Some((web, None)));
-        assert_eq!(session.now_millis(), 5_000);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn heartbeats_have_the_time_of_the_server_while_a_list_is_waited_for() {
+    async fn heartbeats_have_the_time_of_what_is_waited_for() {
         let observed = Some((1_000, 5_000));
         let hub = Handle::start_frozen("replay", "", InitialState { observed, ..InitialState::default() });
         let view = throttled(hub.clone()).await;
-        let (mut sent, request) = (Vec::<Message>::new(), nameless());
+        let (mut sent, request) = (Vec::<Message>::new(), StreamRequest::default());
         let mut session = Session::start(&mut sent, view, &request).await.ok().unwrap();
-        let (_, followed) = hub.follow(Workload::deployment("replay", "shop", "web"), None).await.unwrap();
+        let workload = Workload::deployment("replay", "shop", "web");
+        let web = Scope::Workload(workload.clone());
+        assert!(session.begin_following(web.clone(), None).await.is_ok());
+        assert_eq!(session.pending, Some((web, None)));
+        assert_eq!(session.now_millis(), 5_000, "that of its cluster");
+        let (_, followed) = hub.follow(workload, None).await.unwrap();
         session.subscription = Subscription::Deployment(Box::new(followed));
-        assert_eq!(session.now_millis(), 5_000);
         let before_millis = clock::now_millis();
         assert!(session.begin_following(list("web"), None).await.is_ok());
         assert_eq!(session.pending, Some((list("web"), None)));
-        assert!(session.now_millis() >= before_millis);
+        assert!(session.now_millis() >= before_millis, "that of the server, whatever was followed before");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_kept_rollout_waits_for_its_turn_in_the_loop() {
         let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
         let view = throttled(hub).await;
-        let (mut sent, request) = (Vec::<Message>::new(), nameless());
+        let (mut sent, request) = (Vec::<Message>::new(), StreamRequest::default());
         let mut session = Session::start(&mut sent, view.clone(), &request).await.ok().unwrap();
         let first = Workload { rollout: Some(1), ..Workload::deployment("prod", "shop", "web") };
         let kept = first.with_uid(Some(Uid::from_bits(1)));

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use timeline::wire::ConnectionState;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::common::until::until;
-use crate::live::program::serve;
+use crate::live::program::{get, serve};
 use crate::live::support::{Fault, Verb, Watched, pod, shop_of};
 
 fn state(watched: &Watched) -> ConnectionState {
@@ -52,17 +51,9 @@ async fn a_badge_of_a_cluster_that_is_not_heard_of_says_so() {
     let watched = Watched::start(&api, &[], |_| {});
     watched.until_pods(&["web-a"]).await;
     until("live", async || state(&watched) == ConnectionState::Live).await;
-    let address = serve(&watched).await;
-    let name = watched.hub.name().to_owned();
-    let badge = async || {
-        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
-        let path = format!("/clusters/{name}/namespaces/shop/deployments/web/badge.svg");
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        answer
-    };
+    let address = serve(&watched).await.to_string();
+    let path = format!("/clusters/{}/namespaces/shop/deployments/web/badge.svg", watched.hub.name());
+    let badge = async || get(&address, &path).await;
     assert!(badge().await.contains("Complete"));
     // All kinds lose their connections, and one that came back before another is found lost would be heard of in between.
     api.stand_all(&[Verb::List, Verb::Watch], Some(Fault::Status(500)));

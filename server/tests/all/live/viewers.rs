@@ -8,7 +8,7 @@ use timeline::{Model, Workload};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::common::until::until;
-use crate::live::program::{Socket, follow, serve};
+use crate::live::program::{Socket, follow, get, serve};
 use crate::live::support::{FakeApi, Verb, WATCHED, Watched, pod, shop_of};
 
 struct Site {
@@ -163,28 +163,14 @@ async fn nothing_of_a_pods_environment_arguments_or_managed_fields_survives() {
     site.api.put(loaded);
     viewer.until("delta", has("web-b")).await;
     assert!(!String::from_utf8_lossy(&viewer.bytes).contains(SECRET), "frames");
-    until("listed", async || get(site.address, "api/v1/deployments").await.contains("web:v1")).await;
+    let address = site.address.to_string();
+    until("listed", async || get(&address, "/api/v1/deployments").await.contains("web:v1")).await;
     for path in [
-        "clusters/fake/namespaces/shop/deployments/web",
-        "api/v1/clusters/fake/namespaces/shop/deployments/web/timeline",
-        "api/v1/deployments",
+        "/clusters/fake/namespaces/shop/deployments/web",
+        "/api/v1/clusters/fake/namespaces/shop/deployments/web/timeline",
+        "/api/v1/deployments",
     ] {
-        let page = get(site.address, path).await;
-        assert!(page.contains("web") && !page.contains(SECRET), "{path}");
+        let page = get(&address, path).await;
+        assert!(page.contains(" 200 OK") && page.contains("web") && !page.contains(SECRET), "{path}");
     }
-}
-
-/// A GET by hand: the tests need no HTTP client of their own.
-async fn get(address: std::net::SocketAddr, path: &str) -> String {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
-    stream
-        .write_all(format!("GET /{path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n").as_bytes())
-        .await
-        .unwrap();
-    let mut text = Vec::new();
-    stream.read_to_end(&mut text).await.unwrap();
-    let text = String::from_utf8_lossy(&text).into_owned();
-    assert!(text.starts_with("HTTP/1.1 200"), "{path}: {}", text.lines().next().unwrap_or_default());
-    text
 }

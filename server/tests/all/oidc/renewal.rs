@@ -2,20 +2,21 @@
 
 use std::time::Duration;
 
-use axum::http::StatusCode;
+use axum::extract::ws::Message;
+use axum::http::{HeaderMap, StatusCode, header};
 use futures::StreamExt;
 use futures::future::join_all;
 use serde_json::json;
 use server::access::cookie::SessionKeys;
 use server::access::oidc::options::{Options, Times};
-use server::web::http::router;
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use server::web::server_address::ServerAddress;
+use server::web::session::StreamRequest;
 
 use super::browser::{Browser, SESSION};
 use super::own::{Answers, Own, key, now};
 use super::site::{options, own_site, site, with_keys};
 use crate::common::until::until;
+use crate::pages::people::open;
 
 /// Asked again every second.
 fn hasty(own: &Own) -> Options {
@@ -23,13 +24,19 @@ fn hasty(own: &Own) -> Options {
     Options { times: Times { refresh_after: Duration::from_secs(1), ..options.times.clone() }, ..options }
 }
 
-#[tokio::test]
-async fn a_session_asks_again_once_and_tells_the_browser() {
+/// Somebody who signed in where they are asked again every second.
+async fn signed_in() -> (Own, Browser) {
     let own = Own::start().await;
     let rollcast = site(hasty(&own)).await;
-    let first = own.signed_in(&rollcast).await;
-    let signed_in = now();
-    until("its time is up", async || now() > signed_in + 1).await;
+    let ann = own.signed_in(&rollcast).await;
+    (own, ann)
+}
+
+#[tokio::test]
+async fn a_session_asks_again_once_and_tells_the_browser() {
+    let (own, first) = signed_in().await;
+    let began = now();
+    until("its time is up", async || now() > began + 1).await;
     let all: Vec<Browser> = vec![first.clone(); 20];
     let answers = join_all(all.into_iter().map(|mut browser| async move {
         let status = browser.list().await.0;
@@ -46,7 +53,7 @@ async fn a_session_asks_again_once_and_tells_the_browser() {
 async fn what_a_browser_holds_goes_on_in_another_rollcast_with_the_same_keys() {
     let own = Own::start().await;
     let keys = || SessionKeys::parse("0123456789abcdef0123456789abcdef").unwrap();
-    let rollcast = || async { with_keys(hasty(&own), keys()).await };
+    let rollcast = || async { with_keys(hasty(&own), keys(), ServerAddress::default()).await };
     let mut ann = Browser::new(&rollcast().await);
     own.sign_in(&mut ann).await;
     ann.until_renewed().await;
@@ -57,9 +64,7 @@ async fn what_a_browser_holds_goes_on_in_another_rollcast_with_the_same_keys() {
 
 #[tokio::test]
 async fn what_the_provider_says_anew_counts() {
-    let own = Own::start().await;
-    let rollcast = site(hasty(&own)).await;
-    let mut ann = own.signed_in(&rollcast).await;
+    let (own, mut ann) = signed_in().await;
     assert!(ann.list().await.1.contains("rollover"));
     own.with(|doings| doings.groups = json!([]));
     until("the group is gone", async || !ann.list().await.1.contains("rollover")).await;
@@ -69,9 +74,7 @@ async fn what_the_provider_says_anew_counts() {
 
 #[tokio::test]
 async fn a_session_of_somebody_who_is_in_too_many_groups_by_now_ends() {
-    let own = Own::start().await;
-    let rollcast = site(hasty(&own)).await;
-    let mut ann = own.signed_in(&rollcast).await;
+    let (own, mut ann) = signed_in().await;
     own.with(|doings| {
         doings.groups = json!(null);
         doings.more = [("_claim_names".to_owned(), json!({ "groups": "src1" }))].into();
@@ -81,9 +84,7 @@ async fn a_session_of_somebody_who_is_in_too_many_groups_by_now_ends() {
 
 #[tokio::test]
 async fn who_is_locked_out_is_out() {
-    let own = Own::start().await;
-    let rollcast = site(hasty(&own)).await;
-    let mut ann = own.signed_in(&rollcast).await;
+    let (own, mut ann) = signed_in().await;
     own.with(|doings| doings.answers = Answers::Refuses);
     until("the session is over", async || ann.list().await.0 == StatusCode::UNAUTHORIZED).await;
     let asked = own.with(|doings| doings.refreshed);
@@ -95,9 +96,7 @@ async fn who_is_locked_out_is_out() {
 
 #[tokio::test]
 async fn only_the_provider_ends_a_session_and_no_gateway_before_it() {
-    let own = Own::start().await;
-    let rollcast = site(hasty(&own)).await;
-    let mut ann = own.signed_in(&rollcast).await;
+    let (own, mut ann) = signed_in().await;
     for (status, text) in [
         (StatusCode::OK, r#"{"status":"up"}"#),
         (StatusCode::FORBIDDEN, r#"{"message":"Forbidden"}"#),
@@ -124,7 +123,7 @@ async fn only_the_provider_ends_a_session_and_no_gateway_before_it() {
         (StatusCode::FORBIDDEN, r#"{"error":"invalid_grant"}"#),
         (StatusCode::OK, r#"{"access_token":"a","token_type":"bearer","id_token":"no token"}"#),
     ] {
-        let mut ann = own.signed_in(&rollcast).await;
+        let mut ann = own.signed_in(&ann.rollcast).await;
         own.with(|doings| doings.answers = Answers::Json(status, text));
         assert_eq!(ann.until_refused().await, StatusCode::UNAUTHORIZED, "{status} {text}");
         own.with(|doings| doings.answers = Answers::Well);
@@ -222,9 +221,7 @@ async fn keys_that_are_new_are_read_and_not_too_often() {
 
 #[tokio::test]
 async fn who_signs_out_takes_back_what_the_provider_gave() {
-    let own = Own::start().await;
-    let rollcast = site(hasty(&own)).await;
-    let mut ann = own.signed_in(&rollcast).await;
+    let (own, mut ann) = signed_in().await;
     let first = ann.clone();
     ann.until_renewed().await;
     let (mut old, mut new) = (first, ann.clone());
@@ -238,7 +235,7 @@ async fn who_signs_out_takes_back_what_the_provider_gave() {
     for _ in 0..5 {
         assert_eq!(new.clone().sign_out().await.status, StatusCode::SEE_OTHER);
     }
-    own.signed_in(&rollcast).await.sign_out().await;
+    own.signed_in(&ann.rollcast).await.sign_out().await;
     let revoked = || own.with(|doings| doings.revoked.len());
     until("another one is taken back", async || revoked() >= 2).await;
     assert_eq!(revoked(), 2, "each session once, however often its cookie is shown");
@@ -250,22 +247,15 @@ async fn who_signs_out_takes_back_what_the_provider_gave() {
 async fn a_stream_ends_with_its_session() {
     let (own, rollcast) = own_site().await;
     let mut ann = own.signed_in(&rollcast).await;
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let served = router(rollcast.clone());
-    tokio::spawn(async move { axum::serve(listener, served).await.unwrap() });
-    let mut request = format!("ws://{address}/api/v1/stream").into_client_request().unwrap();
-    let cookie = format!("{SESSION}={}", ann.cookies[SESSION]);
-    request.headers_mut().insert("cookie", cookie.parse().unwrap());
-    let (mut socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
-    assert!(matches!(socket.next().await, Some(Ok(Message::Binary(_)))), "it says hello");
+    let cookie = format!("{SESSION}={}", ann.cookies[SESSION]).parse().unwrap();
+    let headers = HeaderMap::from_iter([(header::COOKIE, cookie)]);
+    let (_said, mut heard) = open(&rollcast, StreamRequest { headers, ..StreamRequest::default() }).await;
+    assert!(matches!(heard.next().await, Some(Message::Binary(_))), "it says hello");
     ann.sign_out().await;
     let closed = async {
         loop {
-            match socket.next().await {
-                Some(Ok(Message::Close(frame))) => return frame.map(|frame| u16::from(frame.code)),
-                Some(Ok(_)) => {}
-                _ => return None,
+            if let Message::Close(frame) = heard.next().await? {
+                return frame.map(|frame| frame.code);
             }
         }
     };

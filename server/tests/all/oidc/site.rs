@@ -36,8 +36,6 @@ pub fn options(issuer: &str) -> Options {
         user_claim: "email".to_owned(),
         groups_claim: "groups".to_owned(),
         prefixes: SubjectPrefixes { user: "oidc:".to_owned(), groups: String::new() },
-        public: None,
-        has_tls: false,
         times: Times { retry_after: Duration::from_millis(100), ..Times::default() },
     }
 }
@@ -51,13 +49,11 @@ pub async fn own_site() -> (Own, Arc<Rollcast>) {
 
 /// A Rollcast whose people sign in as these options say.
 pub async fn site(options: Options) -> Arc<Rollcast> {
-    with_keys(options, SessionKeys::generate()).await
+    with_keys(options, SessionKeys::generate(), ServerAddress::default()).await
 }
 
-/// The same, with keys that others have as well.
-pub async fn with_keys(options: Options, keys: SessionKeys) -> Arc<Rollcast> {
-    let public = options.public.as_ref().map(|public| public.parse().unwrap());
-    let server_address = ServerAddress { public, ..ServerAddress::default() };
+/// The same, with keys that others have as well, at that address.
+pub async fn with_keys(options: Options, keys: SessionKeys, server_address: ServerAddress) -> Arc<Rollcast> {
     let auth = Auth::Oidc(Oidc::new(options, keys).unwrap());
     let text = common::recording("rollover");
     let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };

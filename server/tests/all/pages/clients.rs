@@ -8,8 +8,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::extract::ws::Message;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, header};
-use futures::channel::mpsc;
+use axum::http::{HeaderMap, HeaderName, Method, Request, StatusCode, header};
 use futures::future::join_all;
 use futures::{FutureExt, StreamExt};
 use http_body_util::BodyExt;
@@ -35,16 +34,15 @@ use tower::ServiceExt;
 
 use crate::common::heard::sort;
 use crate::common::until::until;
-use crate::pages::people::{PROD, cluster, proxy, rules, site, snapshot, stream};
-use crate::pages::site::site_of;
+use crate::pages::people::{Heard, PROD, hear, prod, proxy, rules, say, site, snapshot, stream, view_of};
+use crate::pages::shared::signed_in;
 
 const PAGE: &str = "/clusters/prod/namespaces/rollover/deployments/web";
 
 async fn behind(auth: Auth, audit: Option<&Path>) -> Arc<Rollcast> {
     let proxies = vec!["10.0.0.0/24".parse().unwrap()];
     let audit = audit.map(|path| Audit::open(path).unwrap());
-    let hubs = vec![cluster("prod", &rules(&PROD)).await];
-    site_of(hubs, Site { auth, proxies, audit, ..Site::default() })
+    prod(Site { auth, proxies, audit, ..Site::default() }).await
 }
 
 async fn ask(rollcast: &Arc<Rollcast>, peer: &str, headers: &[(&str, &str)]) -> (StatusCode, HeaderMap, String) {
@@ -133,34 +131,24 @@ async fn pages_past_the_proxy_read_in_their_stream_that_they_have_to_sign_in() {
 async fn moments_and_links_that_are_taken_away_are_written_down() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit");
-    let hubs = vec![cluster("prod", &rules(&PROD)).await];
     let (shares, audit) = (Shares::open(SessionKeys::generate(), None).ok(), Audit::open(&file).ok());
-    let site = Site { auth: proxy(), shares, audit, ..Site::default() };
-    let rollcast = site_of(hubs, site);
+    let rollcast = prod(Site { auth: proxy(), shares, audit, ..Site::default() }).await;
     let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
     snapshot(&mut heard).await;
-    let moment = wire::encode(&ViewerFrame::Moment { at_millis: 1_000 }).unwrap();
-    said.unbounded_send(Ok(Message::Binary(moment.into()))).unwrap();
-    let post = async |path: &str, body: String| {
-        let request = Request::post(path)
-            .header(header::HOST, "localhost:7440")
-            .header(header::ORIGIN, "http://localhost:7440")
-            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .header("x-forwarded-user", "partly");
-        let mut request = request.body(Body::from(body)).unwrap();
-        request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 7], 4_000))));
-        let answer = router(rollcast.clone()).oneshot(request).await.unwrap();
-        assert!(answer.status().is_success() || answer.status().is_redirection(), "{path}: {}", answer.status());
-        String::from_utf8_lossy(&answer.into_body().collect().await.unwrap().to_bytes()).into_owned()
+    say(&said, &ViewerFrame::Moment { at_millis: 1_000 });
+    let post = async |path: &str, form: &[(&str, &str)]| {
+        let answer = signed_in("partly").send(&rollcast, Method::POST, path, form).await;
+        assert!(answer.status.is_success() || answer.status.is_redirection(), "{path}: {}", answer.status);
+        answer.text
     };
     let mut ids = Vec::new();
     for revoke in ["/api/v1/shares/revoke", "/shares/revoke"] {
-        let made = post("/api/v1/shares", format!("to={PAGE}")).await;
+        let made = post("/api/v1/shares", &[("to", PAGE)]).await;
         let id = serde_json::from_str::<Value>(&made).unwrap()["id"].as_str().unwrap().to_owned();
-        post(revoke, format!("id={id}")).await;
+        post(revoke, &[("id", id.as_str())]).await;
         ids.push(id);
     }
-    let left = post("/api/v1/shares", format!("to={PAGE}")).now_or_never();
+    let left = post("/api/v1/shares", &[("to", PAGE)]).now_or_never();
     assert!(left.is_none(), "its client leaves before it is answered");
     let lines = || -> Vec<(String, String)> {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
@@ -236,8 +224,7 @@ async fn links_begin_with_the_scheme_that_a_trusted_proxy_says() {
 async fn pages_that_came_without_tls_lead_to_the_public_url() {
     let server_address = ServerAddress { public: "https://localhost:7440".parse().ok(), ..ServerAddress::default() };
     let proxies = vec!["10.0.0.0/24".parse().unwrap()];
-    let hubs = vec![cluster("prod", &rules(&PROD)).await];
-    let rollcast = site_of(hubs, Site { proxies, server_address, ..Site::default() });
+    let rollcast = prod(Site { proxies, server_address, ..Site::default() }).await;
     let (page, plain) = (("accept", "text/html,*/*;q=0.8"), ("x-forwarded-proto", "http"));
     let path = format!("{PAGE}?pod=web-1");
     let (status, headers, _) = ask_at(&rollcast, &path, "10.0.0.9", &[page, plain]).await;
@@ -258,10 +245,9 @@ async fn pages_that_came_without_tls_lead_to_the_public_url() {
 }
 
 /// What the next list that is told says of itself.
-async fn trouble(heard: &mut mpsc::UnboundedReceiver<Message>) -> String {
+async fn trouble(heard: &mut Heard) -> String {
     loop {
-        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
-            && let ServerFrame::List(delta) = wire::decode(&bytes).unwrap()
+        if let ServerFrame::List(delta) = hear(heard).await
             && let Some(overall) = delta.overall
         {
             return overall.trouble;
@@ -276,8 +262,7 @@ async fn who_follows_too_many_lists_is_told_so_and_shown_the_next_one_when_there
         let (said, mut heard) = stream(&rollcast, user, "rollover").await;
         let query = Query { text: format!("word-{n}"), ..Query::default() };
         let scope = Scope::List { query, window: Window { from: 0, to: 10 } };
-        let frame = wire::encode(&ViewerFrame::Subscribe { scope, since: None }).unwrap();
-        said.unbounded_send(Ok(Message::Binary(frame.into()))).unwrap();
+        say(&said, &ViewerFrame::Subscribe { scope, since: None });
         let trouble = trouble(&mut heard).await;
         (said, heard, trouble)
     };
@@ -337,15 +322,10 @@ async fn a_moment_that_waits_holds_up_no_heartbeat_and_is_not_sent_once_it_is_hi
     for is_hidden in [false, true] {
         let rules = rules(&PROD);
         let rollcast = site(&rules).await;
-        let user = HeaderName::from_static("x-forwarded-user");
-        let headers = HeaderMap::from_iter([(user, HeaderValue::from_static("partly"))]);
-        let peer = Some("10.0.0.7".parse().unwrap());
-        let viewer = rollcast.viewer(&headers, peer, peer).await.unwrap();
-        let turn = ClientView::new(&rollcast, viewer).await.unwrap().moment_turn().await;
+        let turn = view_of(&rollcast, "partly").await.moment_turn().await;
         let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
         snapshot(&mut heard).await;
-        let moment = wire::encode(&ViewerFrame::Moment { at_millis: 1_000 }).unwrap();
-        said.unbounded_send(Ok(Message::Binary(moment.into()))).unwrap();
+        say(&said, &ViewerFrame::Moment { at_millis: 1_000 });
         if is_hidden {
             rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
         }
@@ -373,9 +353,7 @@ async fn rollouts_that_a_history_knows_wait_for_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let location = Location::Folder(folder.path().into());
     let archive = Archive::start(Options { location, limits: Limits::default() });
-    let hubs = vec![cluster("prod", &rules(&PROD)).await];
-    let site = Site { auth: Auth::None, archive: Some(archive.clone()), ..Site::default() };
-    let rollcast = site_of(hubs, site);
+    let rollcast = prod(Site { archive: Some(archive.clone()), ..Site::default() }).await;
     let ask = async |path: String| ask_at(&rollcast, &path, "198.51.100.1", &[]).await.0;
     let began = Instant::now();
     let lists = join_all((0..60).map(|number| ask(format!("{}?q=word{number}", Route::ApiDeployments.pattern()))));

@@ -1,4 +1,4 @@
-//! Damaged heads of requests, kubeconfigs, links and answers of clusters: nothing panics, and nothing is taken for what it is not.
+//! Damaged heads of requests, kubeconfigs, files of links and answers of clusters: nothing panics, and nothing is taken for what it is not.
 //!
 //! Each follows from a seed, which a failure names; `ROLLCAST_TEST_REQUESTS` tries more of them, as of strange requests.
 
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fastrand::Rng;
-use server::access::cookie::{SealPurpose, SessionKeys};
+use server::access::cookie::SessionKeys;
 use server::access::scope::{LinkScope, WorkloadName};
 use server::access::share::{LinkRequest, Shares};
 use server::access::token::TokenAuth;
@@ -24,6 +24,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::common;
 use crate::common::damage::damaged;
+use crate::pages::people::viewer;
 use crate::pages::site::site_of;
 use crate::pages::strange::seeds;
 
@@ -120,25 +121,17 @@ async fn damaged_kubeconfigs_are_read_or_refused() {
 }
 
 #[tokio::test]
-async fn damaged_links_open_nothing_and_damaged_files_of_links_are_refused() {
+async fn damaged_files_of_links_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (keys, file) = (SessionKeys::generate(), folder.path().join("links.json"));
     let shares = Shares::open(keys.clone(), Some(file.clone())).unwrap();
-    let subject = Subject { user: "ann".to_owned(), ..Subject::default() };
-    let ann = server::access::Viewer::signed_in("ann".into(), server::access::Subjects::Same(subject));
     let scope = LinkScope::Workload(WorkloadName::of(&Workload::deployment("prod", "shop", "web")));
     let wanted = LinkRequest { scope, to: "/x".to_owned(), lasts_millis: 86_400_000, allows_preview: false };
-    let (_, secret) = shares.make(&ann, wanted, 0).await.unwrap();
+    shares.make(&viewer("ann"), wanted, 0).await.unwrap();
     let whole = std::fs::read(&file).unwrap();
     let (mut read, mut refused) = (0, 0);
     for seed in seeds(3_000) {
         let rng = &mut Rng::with_seed(seed);
-        let changed = String::from_utf8_lossy(&damaged(secret.as_bytes(), rng)).into_owned();
-        assert!(
-            changed == secret || shares.find_by_secret(&changed, 0).await.unwrap().is_none(),
-            "seed {seed}: {changed}"
-        );
-        assert!(keys.open_value(SealPurpose::Session, &changed).is_none(), "seed {seed}: nor is it a session");
         std::fs::write(&file, damaged(&whole, rng)).unwrap();
         match Shares::open(keys.clone(), Some(file.clone())) {
             Ok(_) => read += 1,

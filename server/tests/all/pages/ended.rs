@@ -3,10 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::ws::Message;
 use axum::http::{Method, StatusCode};
-use futures::StreamExt;
-use futures::channel::mpsc;
 use server::access::cookie::SessionKeys;
 use server::access::scope::{LinkScope, WorkloadName};
 use server::access::share::{LinkRequest, Shares};
@@ -14,11 +11,11 @@ use server::telemetry::clock;
 use server::web::state::{Rollcast, Site};
 use timeline::Workload;
 use timeline::address::Route;
-use timeline::wire::{self, ConnectionState, ServerFrame};
+use timeline::wire::{ConnectionState, ServerFrame};
 use tokio::time::Instant;
 
-use crate::pages::parts::{follow, next, stream};
-use crate::pages::people::{PROD, Rules, cluster, proxy, rules, site, viewer};
+use crate::pages::parts::{next, stream};
+use crate::pages::people::{Heard, PROD, Rules, cluster, follow, hear, proxy, rules, site, viewer};
 use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
 use crate::pages::site::site_of;
 
@@ -135,10 +132,9 @@ async fn sees(rollcast: &Arc<Rollcast>, visitor: &Somebody, to: &str) -> bool {
 }
 
 /// Waits until a stream says that there is no such cluster, or that nobody says what may be seen of it.
-async fn until_hidden(heard: &mut mpsc::UnboundedReceiver<Message>) {
+async fn until_hidden(heard: &mut Heard) {
     loop {
-        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
-            && let ServerFrame::Connection { connection, .. } = wire::decode(&bytes).unwrap()
+        if let ServerFrame::Connection { connection, .. } = hear(heard).await
             && matches!(connection.state, ConnectionState::Unknown | ConnectionState::Stale { .. })
         {
             return;

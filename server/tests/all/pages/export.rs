@@ -2,8 +2,7 @@
 
 use app::detail::Detail;
 use app::payload::Export;
-use axum::body::Body;
-use axum::http::{Request, StatusCode, header};
+use axum::http::{Request, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use server::access::clients::ClientKey;
@@ -12,18 +11,16 @@ use server::export::{ExportError, ExportRequest, html};
 use server::feed::recording::Recording;
 use server::history::rollout_cache;
 use server::hub::Handle;
-use server::web::http::router;
 use server::web::state::Site;
 use simcluster::action::Action;
 use timeline::address;
 use timeline::{Millis, Uid, Workload, wire};
-use tower::ServiceExt;
 
 use crate::common;
 use crate::common::simulated::Recorder;
 use crate::common::until::until;
 use crate::pages::kept::kept;
-use crate::pages::site::{fetch, held, site_of};
+use crate::pages::site::{fetch, held, send, site_of};
 
 /// The goal for a rollout of 50 pods, in bytes.
 const SMALL: usize = 1_100_000;
@@ -341,8 +338,7 @@ async fn a_file_is_counted_until_it_is_made_though_whoever_asked_has_left() {
         two.iter().any(Option::is_none)
     };
     let path = "/clusters/rollover/namespaces/rollover/deployments/web/export";
-    let request = Request::get(path).header(header::HOST, "localhost").body(Body::empty()).unwrap();
-    let mut asking = Box::pin(router(rollcast.clone()).oneshot(request));
+    let mut asking = Box::pin(send(&rollcast, None, Request::get(path), ()));
     while !is_counted() {
         assert!(futures::poll!(&mut asking).is_pending(), "it is not made at once");
         tokio::task::yield_now().await;

@@ -1,25 +1,19 @@
 //! The page's files: which variant a client gets, what it has already, how long it may keep what it gets. They are those of the built page
 //! (`cargo xtask build`), which `cargo xtask test` builds first.
 
-use std::sync::Arc;
-
-use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
-use server::web::http::router;
-use server::web::state::{Rollcast, Site};
-use tower::ServiceExt;
+use server::web::state::Site;
 
-use crate::pages::site::site_of;
+use crate::pages::site::{send, site_of};
 
 const SHEET: &str = "/pkg/rollcast.css";
 
 async fn ask(method: Method, path: &str, said: &[(&str, &str)]) -> (StatusCode, HeaderMap, Vec<u8>) {
-    let rollcast: Arc<Rollcast> = site_of(Vec::new(), Site::default());
-    let mut request = Request::builder().method(method).uri(path).header("host", "localhost");
+    let mut request = Request::builder().method(method).uri(path);
     for (name, value) in said {
         request = request.header(*name, *value);
     }
-    let response = router(rollcast).oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+    let response = send(&site_of(Vec::new(), Site::default()), None, request, ()).await;
     let (parts, body) = response.into_parts();
     let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     (parts.status, parts.headers, bytes.to_vec())

@@ -7,12 +7,11 @@ use std::time::Duration;
 use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use futures::StreamExt;
-use futures::channel::mpsc;
 use server::feed::recording::Recording;
 use server::hub::Handle;
 use server::kube::Observed;
 use server::web::client_view::ClientView;
-use server::web::session::{StreamRequest, serve_over};
+use server::web::session::StreamRequest;
 use server::web::state::Site;
 use timeline::list::{Query, Window};
 use timeline::wire::{self, PROTOCOL, Scope, ViewerFrame};
@@ -21,7 +20,7 @@ use timeline::{Retention, Workload};
 use crate::common;
 use crate::common::fed::feed;
 use crate::common::heard::{SORTS, sort};
-use crate::pages::people::{PROD, proxy, reviewer, rules};
+use crate::pages::people::{PROD, proxy, reviewer, rules, say, serve};
 use crate::pages::site::site_of;
 
 /// The sort of a frame that viewers send, with what they may follow. A new one does not compile before it stands here, and is sent below.
@@ -99,18 +98,17 @@ async fn every_frame_tells_each_viewer_of_what_they_may_see() {
         let header = HeaderName::from_static("x-forwarded-user");
         let headers: HeaderMap = user.iter().map(|user| (header.clone(), HeaderValue::from_static(user))).collect();
         let peer = Some("10.0.0.7".parse().unwrap());
-        let viewer = rollcast.viewer(&headers, peer, peer).await;
+        let known = rollcast.authenticate(&headers, peer, peer).await;
         let Some(user) = user else {
-            assert!(viewer.is_err(), "nobody has no stream");
+            assert!(known.is_err(), "nobody has no stream");
             continue;
         };
-        let view = ClientView::new(&rollcast, viewer.unwrap()).await.unwrap();
-        let ((said, inbox), (out, mut heard)) = (mpsc::unbounded(), mpsc::unbounded());
-        tokio::spawn(serve_over(out, inbox, view, StreamRequest { headers, peer, from: peer }));
+        let view = ClientView::new(&rollcast, known.unwrap().0).await.unwrap();
+        let (said, mut heard) = serve(view, StreamRequest { headers, peer, from: peer });
         let mut frames: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         let follow = |workload| ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None };
         let list = Scope::List { query: Query::default(), window: Window { from: 0, to: 50 } };
-        let mut say = vec![
+        let mut frames_to_say = vec![
             ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() },
             ViewerFrame::Subscribe { scope: list, since: None },
             ViewerFrame::Subscribe { scope: Scope::Nothing, since: None },
@@ -120,14 +118,14 @@ async fn every_frame_tells_each_viewer_of_what_they_may_see() {
         {
             let own = Workload { cluster: cluster.to_owned(), ..deployments[place].clone() };
             for workload in [Workload { uid: None, ..own.clone() }, own] {
-                say.extend([follow(workload), ViewerFrame::Moment { at_millis: 1_001_000 }]);
+                frames_to_say.extend([follow(workload), ViewerFrame::Moment { at_millis: 1_001_000 }]);
             }
         }
-        let step = rest.len() / say.len();
+        let step = rest.len() / frames_to_say.len();
         let mut rest = rest.into_iter();
-        for frame in say {
+        for frame in frames_to_say {
             asked.insert(sent(&frame));
-            said.unbounded_send(Ok(Message::Binary(wire::encode(&frame).unwrap().into()))).unwrap();
+            say(&said, &frame);
             let mut is_played = false;
             // Until nothing comes any more but the sign of life; something happens meanwhile.
             while let Ok(message) = tokio::time::timeout(Duration::from_millis(700), heard.next()).await {

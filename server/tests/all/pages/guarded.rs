@@ -1,12 +1,12 @@
 //! What every answer says of who may use and keep it, and which hosts get one.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::ConnectInfo;
+use axum::http::request::Builder;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
+use axum::response::Response;
 use http_body_util::BodyExt;
 use server::access::Auth;
 use server::access::clients::ClientKey;
@@ -18,8 +18,8 @@ use tower::ServiceExt;
 use crate::common;
 use crate::common::addresses::{named, patterns};
 use crate::common::strangers::{STRANGE_HOSTS, STRANGE_ORIGINS};
-use crate::pages::people::{PROD, cluster, proxy, rules};
-use crate::pages::site::{held, site_of};
+use crate::pages::people::{prod, proxy};
+use crate::pages::site::{held, send};
 
 /// Files of the program, beside all addresses.
 const FILES: [&str; 3] = ["/rollcast.css", "/theme.js", "/nowhere"];
@@ -44,8 +44,7 @@ async fn every_answer_says_who_may_use_and_keep_it() {
         (format!("{page}/badge.svg"), own, "public, max-age=10"),
         (format!("{page}/preview.svg"), own, "public, max-age=10"),
     ] {
-        let request = Request::get(&path).header("host", "localhost:7440").body(Body::empty()).unwrap();
-        let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+        let response = send(&rollcast, None, Request::get(&path), ()).await;
         let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap());
         assert_eq!(header("cross-origin-resource-policy"), resources, "{path}");
         assert_eq!(header("cross-origin-opener-policy"), own, "{path}");
@@ -68,7 +67,7 @@ async fn every_answer_says_who_may_use_and_keep_it() {
 async fn only_health_is_told_to_whoever_names_no_host() {
     let public = "https://rollouts.example.com".parse().ok();
     let server_address = ServerAddress { public, ..ServerAddress::default() };
-    let rollcast = with(Site { server_address, ..Site::default() }).await;
+    let rollcast = prod(Site { server_address, ..Site::default() }).await;
     for (path, status) in [
         ("/healthz", StatusCode::OK),
         ("/readyz", StatusCode::SERVICE_UNAVAILABLE), // nothing was listed yet
@@ -76,21 +75,20 @@ async fn only_health_is_told_to_whoever_names_no_host() {
         ("/metrics", StatusCode::MISDIRECTED_REQUEST),
     ] {
         let request = Request::get(path).body(Body::empty()).unwrap();
-        assert_eq!(answer(&rollcast, request).await.0, status, "{path}");
+        assert_eq!(answer_of(router(rollcast.clone()), request).await.0, status, "{path}");
     }
 }
 
-async fn with(site: Site) -> Arc<Rollcast> {
-    site_of(vec![cluster("prod", &rules(&PROD)).await], site)
-}
-
 /// What is answered: status, headers, text. Of an answer without end, the head.
-async fn answer(rollcast: &Arc<Rollcast>, request: Request<Body>) -> (StatusCode, HeaderMap, String) {
-    answer_of(router(rollcast.clone()), request).await
+async fn answer(rollcast: &Arc<Rollcast>, request: Builder) -> (StatusCode, HeaderMap, String) {
+    read(send(rollcast, None, request, ()).await).await
 }
 
 async fn answer_of(router: Router, request: Request<Body>) -> (StatusCode, HeaderMap, String) {
-    let response = router.oneshot(request).await.unwrap();
+    read(router.oneshot(request).await.unwrap()).await
+}
+
+async fn read(response: Response) -> (StatusCode, HeaderMap, String) {
     let (head, body) = response.into_parts();
     let is_stream = head.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
     let bytes = if is_stream { bytes::Bytes::new() } else { body.collect().await.unwrap().to_bytes() };
@@ -102,13 +100,12 @@ async fn badges_and_previews_are_for_everybody_only_where_that_is_said() {
     let page = "/clusters/prod/namespaces/rollover/deployments/web";
     let pictures = ["badge.svg", "preview.svg", "preview.png"].map(|part| format!("{page}/{part}"));
     let ask = async |rollcast: &Arc<Rollcast>, method: &str, path: &str| {
-        let request = Request::builder().method(method).uri(path).header(header::HOST, "localhost:7440");
-        let request = request.header("sec-fetch-site", "cross-site").header("sec-fetch-mode", "no-cors");
-        answer(rollcast, request.body(Body::empty()).unwrap()).await
+        let request = Request::builder().method(method).uri(path);
+        answer(rollcast, request.header("sec-fetch-site", "cross-site").header("sec-fetch-mode", "no-cors")).await
     };
     for auth in [|| Auth::None, proxy] {
         for has_public_pictures in [false, true] {
-            let rollcast = with(Site { auth: auth(), has_public_pictures, ..Site::default() }).await;
+            let rollcast = prod(Site { auth: auth(), has_public_pictures, ..Site::default() }).await;
             let asks = rollcast.site.auth.requires_sign_in();
             for path in &pictures {
                 let (status, headers, text) = ask(&rollcast, "GET", path).await;
@@ -131,13 +128,11 @@ async fn badges_and_previews_are_for_everybody_only_where_that_is_said() {
                 for picture in ["badge.svg", "preview.svg", "preview.png"] {
                     let path = format!("/clusters{place}/{picture}");
                     assert_eq!(ask(&rollcast, "GET", &path).await.0, StatusCode::FORBIDDEN, "{path} {asks}");
-                    let request = Request::get(&path).header(header::HOST, "localhost:7440").body(Body::empty());
-                    let status = answer(&rollcast, request.unwrap()).await.0;
+                    let status = answer(&rollcast, Request::get(&path)).await.0;
                     assert_eq!(status == StatusCode::UNAUTHORIZED, asks, "{path} {status}");
                 }
             }
-            let request = Request::get(page).header(header::HOST, "localhost:7440").body(Body::empty()).unwrap();
-            let status = answer(&rollcast, request).await.0;
+            let status = answer(&rollcast, Request::get(page)).await.0;
             assert_eq!(status == StatusCode::UNAUTHORIZED, asks, "{status}");
         }
     }
@@ -147,10 +142,10 @@ async fn badges_and_previews_are_for_everybody_only_where_that_is_said() {
 async fn no_request_of_another_site_or_by_another_name_is_answered() {
     let hosts = vec!["rollcast.example.com".to_owned()];
     let server_address = ServerAddress { hosts, ..ServerAddress::default() };
-    let named_host = router(with(Site { server_address, ..Site::default() }).await);
+    let named_host = router(prod(Site { server_address, ..Site::default() }).await);
     let public = "https://rollouts.example.com".parse().ok();
     let secure = router(
-        with(Site { server_address: ServerAddress { public, ..ServerAddress::default() }, ..Site::default() }).await,
+        prod(Site { server_address: ServerAddress { public, ..ServerAddress::default() }, ..Site::default() }).await,
     );
     let all: Vec<String> =
         patterns().iter().map(|pattern| named(pattern, "prod", "rollover")).chain(FILES.map(str::to_owned)).collect();
@@ -194,18 +189,12 @@ async fn no_request_of_another_site_or_by_another_name_is_answered() {
 #[tokio::test]
 async fn every_page_says_that_there_is_no_sign_in_where_others_reach_it() {
     let said = "No sign-in: everyone who can connect sees what this page shows.";
-    let (open, own) = (with(Site { auth: Auth::Open, ..Site::default() }).await, with(Site::default()).await);
+    let (open, own) = (prod(Site { auth: Auth::Open, ..Site::default() }).await, prod(Site::default()).await);
     let wrong = ["/nowhere", "/clusters/never", "/?at=x", "/clusters/prod/namespaces/rollover/deployments/never"];
     let all = patterns().into_iter().map(|pattern| named(&pattern, "prod", "rollover"));
     let (mut pages, mut errors) = (0, 0);
     for path in all.chain(wrong.map(str::to_owned)) {
-        let request = || {
-            Request::get(&path)
-                .header(header::HOST, "localhost:7440")
-                .header(header::ACCEPT, "text/html")
-                .body(Body::empty())
-                .unwrap()
-        };
+        let request = || Request::get(&path).header(header::ACCEPT, "text/html");
         let (status, headers, text) = answer(&open, request()).await;
         let is_page = headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
         if !is_page || headers.contains_key(header::CONTENT_DISPOSITION) {
@@ -220,7 +209,7 @@ async fn every_page_says_that_there_is_no_sign_in_where_others_reach_it() {
 
 #[tokio::test]
 async fn who_may_come_again_later_is_told_when() {
-    let rollcast = with(Site::default()).await;
+    let rollcast = prod(Site::default()).await;
     let _busy =
         [rollcast.exports.begin(ClientKey::Shared).unwrap(), rollcast.exports.begin(ClientKey::Shared).unwrap()];
     let mut turns = vec![rollcast.previews.draw_permit().await.unwrap()];
@@ -231,22 +220,18 @@ async fn who_may_come_again_later_is_told_when() {
     }
     let page = "/clusters/prod/namespaces/rollover/deployments/web";
     for (part, limit) in [("export", "exports"), ("preview.svg", "previews"), ("preview.png", "previews")] {
-        let request = Request::get(format!("{page}/{part}")).header(header::HOST, "localhost:7440");
-        let (status, headers, text) = answer(&rollcast, request.body(Body::empty()).unwrap()).await;
+        let (status, headers, text) = answer(&rollcast, Request::get(format!("{page}/{part}"))).await;
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{part}");
         assert_eq!(headers[header::RETRY_AFTER], "5", "{part}");
         assert!(text.contains("Try again in a moment."), "{text}");
-        let request = Request::get("/metrics").header(header::HOST, "localhost:7440").body(Body::empty()).unwrap();
-        let metrics = answer(&rollcast, request).await.2;
+        let metrics = answer(&rollcast, Request::get("/metrics")).await.2;
         let counted =
             metrics.lines().find(|line| line.starts_with(&format!("rollcast_limited_total{{limit=\"{limit}\"}}")));
         assert!(counted.is_some_and(|line| !line.ends_with(" 0")), "{metrics}");
     }
     drop((waiting, turns.pop()));
     for part in ["preview.svg", "badge.svg"] {
-        let mut request =
-            Request::get(format!("{page}/{part}")).header(header::HOST, "localhost:7440").body(Body::empty()).unwrap();
-        request.extensions_mut().insert(ConnectInfo("127.0.0.1:1".parse::<SocketAddr>().unwrap()));
-        assert_eq!(answer(&rollcast, request).await.0, StatusCode::OK, "{part}");
+        let response = send(&rollcast, Some([127, 0, 0, 1]), Request::get(format!("{page}/{part}")), ()).await;
+        assert_eq!(response.status(), StatusCode::OK, "{part}");
     }
 }

@@ -1,26 +1,19 @@
 //! Keys that change: browsers are given their cookies anew, so that the old keys can be taken out.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use server::access::Auth;
 use server::access::cookie::{SealPurpose, SessionKeys};
 use server::access::scope::{LinkScope, WorkloadName};
 use server::access::share::{LinkRequest, Shares};
 use server::access::token::TokenAuth;
-use server::access::{Subjects, Viewer};
-use server::kube::review::Subject;
-use server::web::http::router;
 use server::web::state::{Rollcast, Site};
 use timeline::Workload;
-use tower::ServiceExt;
 
 use crate::pages::damaged::reviewer;
-use crate::pages::people::{PROD, cluster, proxy, rules};
-use crate::pages::site::site_of;
+use crate::pages::people::{prod, proxy, viewer};
+use crate::pages::site::send;
 
 const OLD: &str = "0123456789abcdef0123456789abcdef";
 const NEW: &str = "fedcba9876543210fedcba9876543210";
@@ -36,10 +29,7 @@ fn cookie(of: &HeaderValue) -> HeaderValue {
 
 /// Status and headers of an answer to who shows that cookie.
 async fn ask(rollcast: &Arc<Rollcast>, path: &str, cookie: &HeaderValue) -> (StatusCode, HeaderMap) {
-    let request = Request::get(path).header(header::HOST, "localhost:7440").header(header::COOKIE, cookie);
-    let mut request = request.body(Body::empty()).unwrap();
-    request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 9], 4_000))));
-    let answer = router(rollcast.clone()).oneshot(request).await.unwrap();
+    let answer = send(rollcast, Some([10, 0, 0, 9]), Request::get(path).header(header::COOKIE, cookie), ()).await;
     (answer.status(), answer.headers().clone())
 }
 
@@ -59,9 +49,7 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     let (old, both) = (keys(&[OLD]), keys(&[NEW, OLD]));
     let answer = br#"{"metadata":{},"spec":{},"status":{"authenticated":true,"user":{"username":"ann"}}}"#;
     let auth = Auth::Token(TokenAuth::new(both.clone(), vec![("prod".to_owned(), reviewer(answer.to_vec()))]));
-    let hubs = async || vec![cluster("prod", &rules(&PROD)).await];
-    let site = Site { auth, has_public_pictures: true, ..Site::default() };
-    let rollcast = site_of(hubs().await, site);
+    let rollcast = prod(Site { auth, has_public_pictures: true, ..Site::default() }).await;
     let session = TokenAuth::new(old.clone(), Vec::new()).begin("a.good.token", "ann").unwrap();
     is_given_anew(&rollcast, "/api/v1/deployments", SealPurpose::Session, session.clone()).await;
     // What caches may hand to others has nobody's cookie.
@@ -69,12 +57,9 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     assert_eq!((status, headers.get(header::SET_COOKIE)), (StatusCode::OK, None));
 
     let shares = Shares::open(both, None).unwrap();
-    let subject = Subject { user: "partly".to_owned(), ..Subject::default() };
-    let maker = Viewer::signed_in("partly".into(), Subjects::Same(subject));
     let scope = LinkScope::Workload(WorkloadName::of(&Workload::deployment("prod", "rollover", "web")));
     let wanted = LinkRequest { scope, to: PAGE.to_owned(), lasts_millis: 86_400_000, allows_preview: false };
-    let (share, _) = shares.make(&maker, wanted, server::telemetry::clock::now_millis()).await.unwrap();
-    let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
-    let rollcast = site_of(hubs().await, site);
+    let (share, _) = shares.make(&viewer("partly"), wanted, server::telemetry::clock::now_millis()).await.unwrap();
+    let rollcast = prod(Site { auth: proxy(), shares: Some(shares), ..Site::default() }).await;
     is_given_anew(&rollcast, PAGE, SealPurpose::Link, old.seal(SealPurpose::Link, &share.id).unwrap()).await;
 }

@@ -1,14 +1,11 @@
 //! Lists: what a question finds, and what viewers of a list hear.
 
-use axum::body::Body;
 use axum::http::{Request, header};
 use proptest::prelude::*;
-use server::web::http::router;
 use server::web::listing::{ListResult, choose};
 use timeline::list::{By, Common, Group, ListCopy, Query, SentRows, Window};
-use tower::ServiceExt;
 
-use crate::pages::site::{everything, fetch, site};
+use crate::pages::site::{everything, fetch, send, site};
 
 #[tokio::test]
 async fn a_question_finds_what_it_names() {
@@ -86,8 +83,7 @@ async fn what_makes_no_sense_is_said() {
 async fn a_wall_of_a_cluster_that_is_not_there_is_asked_for_again() {
     let (rollcast, _) = site().await;
     for (path, refresh) in [("/wall?cluster=nowhere", Some("30")), ("/?cluster=nowhere", None), ("/wall", None)] {
-        let request = Request::get(path).header(header::HOST, "localhost").body(Body::empty()).unwrap();
-        let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+        let response = send(&rollcast, None, Request::get(path), ()).await;
         let told = response.headers().get(header::REFRESH).map(|seconds| seconds.to_str().unwrap());
         assert_eq!(told, refresh, "{path}");
     }

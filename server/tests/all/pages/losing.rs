@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use axum::extract::ws::Message;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use futures::StreamExt;
-use futures::channel::mpsc;
 use server::web::client_view::ClientView;
 use server::web::state::Site;
 use timeline::Workload;
@@ -13,7 +12,8 @@ use timeline::list::Query;
 use timeline::wire::{self, ConnectionState, ServerFrame};
 
 use crate::pages::people::{
-    PROD, answer_pings, ask, cluster, namespaces, only, proxy, rules, site, snapshot, stream, viewer,
+    Heard, PROD, answer_pings, ask, cluster, hear, namespaces, only, proxy, rules, site, snapshot, stream, view_of,
+    viewer,
 };
 use crate::pages::site::site_of;
 
@@ -124,14 +124,11 @@ async fn a_namespace_that_was_named_is_closed_within_a_minute_of_losing_the_righ
         let (said, mut heard) = stream(&rollcast, "partly", last).await;
         answer_pings(said);
         snapshot(&mut heard).await;
-        let headers =
-            HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-user"), HeaderValue::from_static("partly"))]);
-        let viewer = rollcast.viewer(&headers, Some("10.0.0.7".parse().unwrap()), None).await.unwrap();
         if before > 0 {
             // All places are taken before that one is named again.
             let (_gone, mut first) = stream(&rollcast, "partly", &others[0]).await;
             snapshot(&mut first).await;
-            let view = ClientView::new(&rollcast, viewer).await.unwrap();
+            let view = view_of(&rollcast, "partly").await;
             for name in others {
                 let named = Workload::deployment("prod", name.as_str(), "web");
                 assert!(view.clone().with_namespace("prod", name).await.can_see(&named), "{name}");
@@ -172,8 +169,7 @@ async fn who_follows_what_is_hidden_hears_no_more_of_a_cluster_that_is_hidden_wi
     rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
     let unknown = async {
         loop {
-            if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
-                && let ServerFrame::Connection { connection, .. } = wire::decode(&bytes).unwrap()
+            if let ServerFrame::Connection { connection, .. } = hear(&mut heard).await
                 && connection.state == ConnectionState::Unknown
             {
                 return;
@@ -184,10 +180,9 @@ async fn who_follows_what_is_hidden_hears_no_more_of_a_cluster_that_is_hidden_wi
 }
 
 /// Waits until a stream says that what it follows is not watched, or not heard of.
-async fn hidden(heard: &mut mpsc::UnboundedReceiver<Message>) -> ConnectionState {
+async fn hidden(heard: &mut Heard) -> ConnectionState {
     loop {
-        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
-            && let ServerFrame::Connection { connection, .. } = wire::decode(&bytes).unwrap()
+        if let ServerFrame::Connection { connection, .. } = hear(heard).await
             && connection.state.is_stale()
         {
             return connection.state;
@@ -208,10 +203,7 @@ async fn a_namespace_of_which_nothing_is_said_any_more_is_not_told_as_empty_whil
     let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
     answer_pings(said);
     snapshot(&mut heard).await;
-    let headers =
-        HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-user"), HeaderValue::from_static("partly"))]);
-    let viewer = rollcast.viewer(&headers, Some("10.0.0.7".parse().unwrap()), None).await.unwrap();
-    let view = ClientView::new(&rollcast, viewer).await.unwrap();
+    let view = view_of(&rollcast, "partly").await;
     // It is asked about later than the other one, so that what is said of it is good for longer.
     tokio::time::sleep(Duration::from_secs(20)).await;
     assert_eq!(view.check_namespace("prod", "empty").await, Some(true));

@@ -1,14 +1,11 @@
 //! `/metrics`, read as a scraper reads it.
 
-use axum::body::Body;
 use axum::http::{Request, header};
-use server::web::http::router;
 use server::web::limits::Limit;
 use timeline::fact::Kind;
-use tower::ServiceExt;
 
 use crate::common;
-use crate::pages::site::{fetch, held};
+use crate::pages::site::{fetch, held, send, text_of};
 
 /// Name of the family, its type, and its sample.
 const FAMILIES: [(&str, &str, &str); 15] = [
@@ -42,12 +39,10 @@ const PER_KIND: [&str; 5] = [
 async fn every_figure_has_its_type_and_names_of_clusters_are_escaped() {
     let (_, recording) = common::recordings().into_iter().next().unwrap();
     let rollcast = held("a\"b\\c\nd", &recording).await;
-    let request = Request::get("/metrics").header("host", "localhost").body(Body::empty()).unwrap();
-    let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+    let response = send(&rollcast, None, Request::get("/metrics"), ()).await;
     let media_type = response.headers()[header::CONTENT_TYPE].to_str().unwrap().to_owned();
     assert_eq!(media_type, "application/openmetrics-text; version=1.0.0; charset=utf-8");
-    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
-    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    let text = text_of(response).await;
     // Those with a name for each sample are looked at by themselves.
     let apart = ["rollcast_deployments", "rollcast_rollout_", "rollcast_limited", "kind=\"", "# UNIT"];
     let apart = apart.into_iter().chain(PER_KIND);

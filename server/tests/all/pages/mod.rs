@@ -20,7 +20,7 @@ mod metrics;
 mod operators;
 mod parsers;
 mod parts;
-mod people;
+pub mod people;
 mod playground;
 mod quiet;
 mod remade;

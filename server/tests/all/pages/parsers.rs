@@ -9,17 +9,16 @@ use server::access::cookie::{SealPurpose, SessionKeys};
 use server::access::forwarded;
 use server::access::scope::{LinkScope, WorkloadName};
 use server::access::share::{LinkRequest, Shares};
-use server::access::{Subjects, Viewer};
 use server::feed::recording::Recording;
 use server::history::batch::{pack, unpack};
-use server::kube::review::Subject;
 use timeline::address::Address;
 use timeline::list::{Query, Window};
-use timeline::wire::{self, PROTOCOL, ServerFrame, ViewerFrame};
+use timeline::wire::{self, PROTOCOL, Position, SaidVersion, ServerFrame, ViewerFrame};
 use timeline::{Timeline, Workload};
 
 use crate::common;
 use crate::common::damage::damaged;
+use crate::pages::people::viewer;
 use crate::pages::strange::seeds;
 
 const HOUR: i64 = 3_600_000;
@@ -59,11 +58,9 @@ fn damaged_forwarded_headers_name_no_client_for_a_stranger() {
 async fn damaged_cookies_links_and_previews_open_nothing_else() {
     let keys = SessionKeys::generate();
     let shares = Shares::open(keys.clone(), None).unwrap();
-    let subject = Subject { user: "ann".to_owned(), ..Subject::default() };
-    let ann = Viewer::signed_in("ann".into(), Subjects::Same(subject));
     let scope = LinkScope::Workload(WorkloadName::of(&Workload::deployment("prod", "shop", "web")));
     let wanted = LinkRequest { scope, to: "/x".to_owned(), lasts_millis: 24 * HOUR, allows_preview: true };
-    let (share, secret) = shares.make(&ann, wanted, 0).await.unwrap();
+    let (share, secret) = shares.make(&viewer("ann"), wanted, 0).await.unwrap();
     let preview = shares.preview_of(&share).unwrap();
     let session = keys.seal_value(SealPurpose::Session, "a session").unwrap();
     for seed in seeds(20_000) {
@@ -113,10 +110,12 @@ fn damaged_addresses_make_short_words_that_can_be_printed() {
 fn damaged_frames_are_refused_or_read_as_no_larger_ones() {
     let workload = Workload::deployment("prod", "shop", "web");
     let list = wire::Scope::List { query: Query::default(), window: Window { from: 0, to: u32::MAX } };
+    let since = Some(Position { epoch: u64::MAX, seq: 1, said: SaidVersion::default() });
     let frames = [
         wire::encode(&ViewerFrame::Hello { protocol: PROTOCOL, build: "build".to_owned() }).unwrap(),
-        wire::encode(&ViewerFrame::Subscribe { scope: wire::Scope::Workload(workload), since: None }).unwrap(),
+        wire::encode(&ViewerFrame::Subscribe { scope: wire::Scope::Workload(workload), since }).unwrap(),
         wire::encode(&ViewerFrame::Subscribe { scope: list, since: None }).unwrap(),
+        wire::encode(&ViewerFrame::Moment { at_millis: i64::MIN }).unwrap(),
         wire::encode(&ServerFrame::Heartbeat { now_millis: i64::MAX }).unwrap(),
         wire::encode(&ServerFrame::Connection { cluster: "c".to_owned(), connection: Default::default() }).unwrap(),
     ];
@@ -127,7 +126,9 @@ fn damaged_frames_are_refused_or_read_as_no_larger_ones() {
         // What can be read is no larger than what was sent, and is written as it was read.
         if let Ok(frame) = wire::decode::<ViewerFrame>(&bytes) {
             read += 1;
-            assert!(wire::encode(&frame).unwrap().len() <= bytes.len() + 16, "seed {seed}");
+            let written = wire::encode(&frame).unwrap();
+            assert!(written.len() <= bytes.len() + 16, "seed {seed}");
+            assert_eq!(wire::decode::<ViewerFrame>(&written).unwrap(), frame, "seed {seed}");
         }
         if let Ok(frame) = wire::decode::<ServerFrame>(&bytes) {
             read += 1;

@@ -4,10 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::addresses::patterns;
-use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use futures::StreamExt;
-use futures::channel::mpsc;
 use serde_json::Value;
 use server::access::cookie::SessionKeys;
 use server::access::share::Shares;
@@ -16,14 +13,13 @@ use server::history::Archive;
 use server::hub::Handle;
 use server::kube::Observed;
 use server::kube::SourceEvent;
-use server::web::client_view::ClientView;
-use server::web::session::{StreamRequest, serve_over};
+use server::web::session::StreamRequest;
 use server::web::state::{Rollcast, Site};
 use timeline::address::{self, Route};
 use timeline::list::{Query, Window};
 use timeline::view::Tone;
 use timeline::viewer::DeploymentCopy;
-use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, Snapshot, ViewerFrame};
+use timeline::wire::{PROTOCOL, Scope, ServerFrame, Snapshot, ViewerFrame};
 use timeline::{Retention, Uid, Workload};
 use tokio::time::Instant;
 
@@ -31,7 +27,7 @@ use crate::common;
 use crate::common::addresses::named;
 use crate::common::fed::feed;
 use crate::pages::kept;
-use crate::pages::people::{PROD, proxy, reviewer, rules, site, watched_cluster};
+use crate::pages::people::{Heard, PROD, Said, follow, hear, open, proxy, reviewer, rules, say, site, watched_cluster};
 use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
 use crate::pages::site::site_of;
 
@@ -97,41 +93,26 @@ async fn look_everywhere(rollcast: &Arc<Rollcast>, visitor: &Somebody, revision:
     }
 }
 
-pub(crate) type Said = mpsc::UnboundedSender<Result<Message, axum::Error>>;
-
 /// A stream of who came by a link.
-pub(crate) async fn stream(rollcast: &Arc<Rollcast>, visitor: &Somebody) -> (Said, mpsc::UnboundedReceiver<Message>) {
+pub(crate) async fn stream(rollcast: &Arc<Rollcast>, visitor: &Somebody) -> (Said, Heard) {
     let cookie = HeaderValue::from_str(visitor.cookie.as_ref().unwrap()).unwrap();
     let headers = HeaderMap::from_iter([(header::COOKIE, cookie)]);
-    let viewer = rollcast.viewer(&headers, None, None).await.unwrap();
-    let view = ClientView::new(rollcast, viewer).await.unwrap();
-    let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
-    tokio::spawn(serve_over(out, inbox, view, StreamRequest { headers, peer: None, from: None }));
+    let (said, heard) = open(rollcast, StreamRequest { headers, ..StreamRequest::default() }).await;
     say(&said, &ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() });
     (said, heard)
 }
 
-fn say(said: &Said, frame: &ViewerFrame) {
-    said.unbounded_send(Ok(Message::Binary(wire::encode(frame).unwrap().into()))).unwrap();
-}
-
-pub(crate) fn follow(said: &Said, workload: Workload) {
-    say(said, &ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None });
-}
-
 /// The next frame that is about something.
-pub(crate) async fn next(heard: &mut mpsc::UnboundedReceiver<Message>) -> ServerFrame {
+pub(crate) async fn next(heard: &mut Heard) -> ServerFrame {
     loop {
-        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on") {
-            match wire::decode(&bytes).unwrap() {
-                ServerFrame::Hello { .. } | ServerFrame::Heartbeat { .. } | ServerFrame::Connection { .. } => {}
-                frame => return frame,
-            }
+        match hear(heard).await {
+            ServerFrame::Hello { .. } | ServerFrame::Heartbeat { .. } | ServerFrame::Connection { .. } => {}
+            frame => return frame,
         }
     }
 }
 
-async fn snapshot(heard: &mut mpsc::UnboundedReceiver<Message>) -> Snapshot {
+async fn snapshot(heard: &mut Heard) -> Snapshot {
     match next(heard).await {
         ServerFrame::Snapshot(snapshot) => *snapshot,
         frame => panic!("{frame:?}"),

@@ -1,17 +1,13 @@
 //! A cluster that says who may see what, and what somebody is answered: for tests of what people see.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::ConnectInfo;
 use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, header};
 use futures::StreamExt;
 use futures::channel::mpsc;
-use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use server::access::cookie::SessionKeys;
 use server::access::permissions::{ClusterPermissions, Permissions};
@@ -23,17 +19,15 @@ use server::hub::Handle;
 use server::kube::review::{Reviewer, Subject};
 use server::kube::{Pace, SourceEvent};
 use server::web::client_view::ClientView;
-use server::web::http::router;
 use server::web::session::{StreamRequest, serve_over};
 use server::web::state::{Rollcast, Site};
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::{Retention, Workload};
-use tower::ServiceExt;
 
 use crate::common;
 use crate::common::fed::feed;
 use crate::common::reviewer::answered;
-use crate::pages::site::{listed, site_of};
+use crate::pages::site::{listed, send, site_of, text_of};
 
 /// What a cluster says of people: who may see which namespace.
 #[derive(Default)]
@@ -86,7 +80,12 @@ pub(crate) async fn cluster(name: &str, rules: &Shared) -> Handle {
     watched_cluster(name, rules).await.0
 }
 
-/// The same, and the way by which its sources tell how they get on.
+/// A site whose only cluster is "prod", with the usual rules.
+pub(crate) async fn prod(site: Site) -> Arc<Rollcast> {
+    site_of(vec![cluster("prod", &rules(&PROD)).await], site)
+}
+
+/// The cluster, and the way by which its sources tell how they get on.
 pub(crate) async fn watched_cluster(name: &str, rules: &Shared) -> (Handle, tokio::sync::mpsc::Sender<SourceEvent>) {
     let all = common::recordings().into_iter().filter(|(name, _)| ["rollover", "kill-pod"].contains(&name.as_str()));
     let mut lines: Vec<(i64, String)> = all
@@ -122,19 +121,16 @@ pub(crate) const PROD: [(&str, &str); 3] = [("partly", "rollover"), ("foreign", 
 
 /// What an address answers to somebody: status, headers, text.
 pub(crate) async fn ask(rollcast: &Arc<Rollcast>, user: Option<&str>, path: &str) -> (StatusCode, Vec<String>, String) {
-    let mut request = Request::get(path).header(header::HOST, "localhost:7440").header(header::ACCEPT, "text/html");
+    let mut request = Request::get(path).header(header::ACCEPT, "text/html");
     if let Some(user) = user {
         request = request.header("x-forwarded-user", user);
     }
-    let mut request = request.body(Body::empty()).unwrap();
-    request.extensions_mut().insert(ConnectInfo("10.0.0.7:4000".parse::<SocketAddr>().unwrap()));
-    let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+    let response = send(rollcast, Some([10, 0, 0, 7]), request, ()).await;
     let status = response.status();
     let mut headers: Vec<String> =
         response.headers().iter().map(|(name, value)| format!("{name}: {}", plain(value.to_str().unwrap()))).collect();
     headers.sort();
-    let bytes = response.into_body().collect().await.unwrap().to_bytes();
-    (status, headers, plain(&String::from_utf8_lossy(&bytes)))
+    (status, headers, plain(&text_of(response).await))
 }
 
 /// Without what differs each time: nonces, times, and the content that the page's program takes, which holds the time.
@@ -184,29 +180,66 @@ pub(crate) fn only(namespace: &str) -> Option<BTreeSet<String>> {
     Some(BTreeSet::from([namespace.to_owned()]))
 }
 
-/// A stream of somebody who follows `web` in a namespace of `prod`: what they say, and what they hear.
-pub(crate) async fn stream(
-    rollcast: &Arc<Rollcast>,
-    user: &'static str,
-    namespace: &str,
-) -> (mpsc::UnboundedSender<Result<Message, axum::Error>>, mpsc::UnboundedReceiver<Message>) {
+/// What is said on a stream, and what is heard.
+pub(crate) type Said = mpsc::UnboundedSender<Result<Message, axum::Error>>;
+pub(crate) type Heard = mpsc::UnboundedReceiver<Message>;
+
+/// A stream that was opened by that request.
+pub(crate) fn serve(view: ClientView, request: StreamRequest) -> (Said, Heard) {
+    let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
+    tokio::spawn(serve_over(out, inbox, view, request));
+    (said, heard)
+}
+
+pub(crate) fn say(said: &Said, frame: &ViewerFrame) {
+    said.unbounded_send(Ok(Message::Binary(wire::encode(frame).unwrap().into()))).unwrap();
+}
+
+pub(crate) fn follow(said: &Said, workload: Workload) {
+    say(said, &ViewerFrame::Subscribe { scope: Scope::Workload(workload), since: None });
+}
+
+/// The next frame.
+pub(crate) async fn hear(heard: &mut Heard) -> ServerFrame {
+    loop {
+        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on") {
+            return wire::decode(&bytes).unwrap();
+        }
+    }
+}
+
+/// What the proxy sends of somebody.
+fn request_of(user: &'static str) -> StreamRequest {
     let headers = HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-user"), HeaderValue::from_static(user))]);
     let peer = Some("10.0.0.7".parse().unwrap());
-    let viewer = rollcast.viewer(&headers, peer, peer).await.unwrap();
-    let view = ClientView::new(rollcast, viewer).await.unwrap();
-    let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
-    tokio::spawn(serve_over(out, inbox, view, StreamRequest { headers, peer, from: peer }));
-    for frame in [
-        ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() },
-        ViewerFrame::Subscribe { scope: Scope::Workload(Workload::deployment("prod", namespace, "web")), since: None },
-    ] {
-        said.unbounded_send(Ok(Message::Binary(wire::encode(&frame).unwrap().into()))).unwrap();
-    }
+    StreamRequest { headers, peer, from: peer }
+}
+
+/// What somebody sees who comes through the proxy.
+pub(crate) async fn view_of(rollcast: &Arc<Rollcast>, user: &'static str) -> ClientView {
+    view_for(rollcast, &request_of(user)).await
+}
+
+async fn view_for(rollcast: &Arc<Rollcast>, request: &StreamRequest) -> ClientView {
+    let (viewer, _) = rollcast.authenticate(&request.headers, request.peer, request.from).await.unwrap();
+    ClientView::new(rollcast, viewer).await.unwrap()
+}
+
+/// A stream that is opened by that request.
+pub(crate) async fn open(rollcast: &Arc<Rollcast>, request: StreamRequest) -> (Said, Heard) {
+    serve(view_for(rollcast, &request).await, request)
+}
+
+/// A stream of somebody who follows `web` in a namespace of `prod`.
+pub(crate) async fn stream(rollcast: &Arc<Rollcast>, user: &'static str, namespace: &str) -> (Said, Heard) {
+    let (said, heard) = open(rollcast, request_of(user)).await;
+    say(&said, &ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() });
+    follow(&said, Workload::deployment("prod", namespace, "web"));
     (said, heard)
 }
 
 /// Answers pings for as long as the stream goes on, as a browser does.
-pub(crate) fn answer_pings(said: mpsc::UnboundedSender<Result<Message, axum::Error>>) {
+pub(crate) fn answer_pings(said: Said) {
     tokio::spawn(async move {
         while said.unbounded_send(Ok(Message::Pong(axum::body::Bytes::new()))).is_ok() {
             tokio::time::sleep(Duration::from_secs(20)).await; // in the test's own time
@@ -215,12 +248,6 @@ pub(crate) fn answer_pings(said: mpsc::UnboundedSender<Result<Message, axum::Err
 }
 
 /// Waits for a snapshot.
-pub(crate) async fn snapshot(heard: &mut mpsc::UnboundedReceiver<Message>) {
-    loop {
-        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
-            && let ServerFrame::Snapshot(_) = wire::decode(&bytes).unwrap()
-        {
-            return;
-        }
-    }
+pub(crate) async fn snapshot(heard: &mut Heard) {
+    while !matches!(hear(heard).await, ServerFrame::Snapshot(_)) {}
 }

@@ -1,12 +1,9 @@
 //! The playground's strip over HTTP: only where there is one, only for its own pages, and what is refused is told.
 
 use app::playground::{ActionResponse, Playground as Strip};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::ConnectInfo;
 use axum::http::{Request, StatusCode, header};
 use axum::response::Response;
 use http_body_util::BodyExt;
@@ -15,11 +12,9 @@ use server::cli::clusters;
 use server::cli::config::Config;
 use server::feed::playground::{Options, Playground};
 use server::telemetry::viewers::Viewers;
-use server::web::http::router;
 use server::web::state::{Rollcast, Site};
 use timeline::Retention;
 use timeline::fact::Kind;
-use tower::ServiceExt;
 
 use crate::common;
 use crate::common::until::until;
@@ -41,15 +36,13 @@ async fn started(name: &str) -> (Arc<Playground>, PathBuf) {
 }
 
 async fn post(rollcast: &Arc<Rollcast>, form: &str, headers: &[(header::HeaderName, &str)]) -> Response {
-    let mut request = Request::post("/playground")
-        .header(header::HOST, "127.0.0.1:7440")
-        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+    let mut request = Request::post("/playground").header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
     // As browsers do, unless a test says otherwise.
     let is_said = headers.iter().any(|(name, _)| name == header::ORIGIN);
-    for (name, value) in headers.iter().chain([(header::ORIGIN, "http://127.0.0.1:7440")].iter().filter(|_| !is_said)) {
+    for (name, value) in headers.iter().chain([(header::ORIGIN, "http://localhost:7440")].iter().filter(|_| !is_said)) {
         request = request.header(name, *value);
     }
-    router(rollcast.clone()).oneshot(request.body(Body::from(form.to_owned())).unwrap()).await.unwrap()
+    site::send(rollcast, None, request, form.to_owned()).await
 }
 
 /// What the strip tells after a form.
@@ -70,8 +63,8 @@ async fn real_clusters_have_no_playground() {
     let rollcast = site::held(&name, &text).await;
     assert_eq!(post(&rollcast, "action=kill", &[]).await.status(), StatusCode::NOT_FOUND);
     for path in ["/playground", "/playground/events"] {
-        let request = Request::get(path).header(header::HOST, "localhost").body(Body::empty()).unwrap();
-        assert_eq!(router(rollcast.clone()).oneshot(request).await.unwrap().status(), StatusCode::NOT_FOUND, "{path}");
+        let answer = site::send(&rollcast, None, Request::get(path), ()).await;
+        assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");
     }
 }
 
@@ -79,8 +72,7 @@ async fn real_clusters_have_no_playground() {
 async fn its_address_leads_to_its_page_with_what_was_asked_of_it() {
     let rollcast = playground("address").await;
     for (asked, page) in [("/playground", ""), ("/playground?theme=dark", "?theme=dark")] {
-        let request = Request::get(asked).header(header::HOST, "localhost").body(Body::empty()).unwrap();
-        let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+        let response = site::send(&rollcast, None, Request::get(asked), ()).await;
         let location = response.headers()[header::LOCATION].to_str().unwrap();
         assert_eq!(location, format!("/clusters/playground/namespaces/default/deployments/web{page}"));
     }
@@ -89,9 +81,8 @@ async fn its_address_leads_to_its_page_with_what_was_asked_of_it() {
 #[tokio::test]
 async fn what_the_strip_tells_is_sent_as_it_comes() {
     let rollcast = playground("events").await;
-    let request = Request::get("/playground/events").header(header::HOST, "localhost").body(Body::empty()).unwrap();
     let event = async {
-        let mut body = router(rollcast.clone()).oneshot(request).await.unwrap().into_body();
+        let mut body = site::send(&rollcast, None, Request::get("/playground/events"), ()).await.into_body();
         body.frame().await.unwrap().unwrap().into_data().unwrap()
     };
     let event = tokio::time::timeout(std::time::Duration::from_secs(20), event).await.expect("an event comes");
@@ -109,10 +100,8 @@ async fn a_client_of_a_proxy_is_counted_while_it_listens() {
     let mut held: Vec<_> = std::iter::from_fn(|| rollcast.connections.serve_client(own)).collect();
     held.pop();
     let listen = async || {
-        let request = Request::get("/playground/events").header(header::HOST, "localhost");
-        let mut request = request.header("x-forwarded-for", "203.0.113.9").body(Body::empty()).unwrap();
-        request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 9], 4_000))));
-        router(rollcast.clone()).oneshot(request).await.unwrap()
+        let request = Request::get("/playground/events").header("x-forwarded-for", "203.0.113.9");
+        site::send(&rollcast, Some([10, 0, 0, 9]), request, ()).await
     };
     let listening = listen().await;
     assert_eq!(listening.status(), StatusCode::OK);
@@ -124,7 +113,7 @@ async fn a_client_of_a_proxy_is_counted_while_it_listens() {
 #[tokio::test]
 async fn only_pages_of_this_server_may_ask_for_anything() {
     let rollcast = playground("origin").await;
-    for origin in ["http://evil.example", "null", "http://127.0.0.1:7441"] {
+    for origin in ["http://evil.example", "null", "http://localhost:7441"] {
         let response = post(&rollcast, "action=scale&replicas=9", &[(header::ORIGIN, origin)]).await;
         assert_eq!(response.status(), StatusCode::FORBIDDEN, "{origin}");
     }

@@ -3,28 +3,20 @@
 use std::time::Duration;
 
 use axum::extract::ws::Message;
-use axum::http::HeaderMap;
 use futures::StreamExt;
-use futures::channel::mpsc;
-use server::web::client_view::ClientView;
-use server::web::session::{StreamRequest, serve_over};
+use server::web::session::StreamRequest;
 use server::web::state::Site;
 use timeline::wire::{MAX_VIEWER_FRAME, REFUSED};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::error::CapacityError;
 
-use crate::pages::site::site_of;
+use crate::pages::people::{Heard, Said, serve};
+use crate::pages::site::{everything, site_of};
 
-type Inbox = mpsc::UnboundedSender<Result<Message, axum::Error>>;
-
-async fn stream() -> (Inbox, mpsc::UnboundedReceiver<Message>) {
+async fn stream() -> (Said, Heard) {
     let rollcast = site_of(Vec::new(), Site::default());
-    let viewer = rollcast.viewer(&HeaderMap::new(), None, None).await.unwrap();
-    let view = ClientView::new(&rollcast, viewer).await.unwrap();
-    let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());
-    tokio::spawn(serve_over(out, inbox, view, StreamRequest { headers: HeaderMap::new(), peer: None, from: None }));
-    (said, heard)
+    serve(everything(&rollcast).await, StreamRequest::default())
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use axum::extract::ws::Message;
-use axum::http::{HeaderMap, StatusCode};
-use futures::channel::mpsc;
+use axum::http::StatusCode;
 use futures::future::join_all;
 use futures::{FutureExt, StreamExt};
 use server::history::rollout_cache::ROLLOUTS_PER_CLIENT;
 use server::hub::Handle;
 use server::web::limits::Limit;
-use server::web::session::{StreamRequest, serve_over};
+use server::web::session::StreamRequest;
 use timeline::Workload;
 use timeline::address;
 use timeline::list::{Query, Window};
@@ -19,6 +18,7 @@ use timeline::wire::{self, HEARTBEAT_SECONDS, Scope, ServerFrame, ViewerFrame};
 use tokio::time::Instant;
 
 use crate::pages::kept::kept;
+use crate::pages::people::{follow, hear, say, serve};
 use crate::pages::site::{everything, fetch};
 
 #[tokio::test]
@@ -105,11 +105,8 @@ async fn a_stream_for_which_there_is_no_seat_ends_and_the_others_go_on() {
     let view = everything(&kept.rollcast).await.from_address(Some([10, 0, 0, 1].into()));
     let (mut streams, mut begun) = (Vec::new(), Vec::new());
     for rollout in kept.rollouts.iter().take(ROLLOUTS_PER_CLIENT + 1) {
-        let ((said, inbox), (out, mut heard)) = (mpsc::unbounded(), mpsc::unbounded());
-        let shown = StreamRequest { headers: HeaderMap::new(), peer: None, from: None };
-        tokio::spawn(serve_over(out, inbox, view.clone(), shown));
-        let follow = ViewerFrame::Subscribe { scope: Scope::Workload(rollout.by_itself()), since: None };
-        said.unbounded_send(Ok(Message::Binary(wire::encode(&follow).unwrap().into()))).unwrap();
+        let (said, mut heard) = serve(view.clone(), StreamRequest::default());
+        follow(&said, rollout.by_itself());
         let mut has_begun = false;
         while let Some(message) = heard.next().await {
             let Message::Binary(bytes) = message else { continue };
@@ -134,9 +131,7 @@ async fn the_streams_of_one_client_begin_ten_times_a_second_together_and_hold_up
         let began = Instant::now();
         let streams = (0..many).map(|number| {
             let view = view.clone().from_address(Some([10, 0, 0, last].into()));
-            let ((said, inbox), (out, mut heard)) = (mpsc::unbounded(), mpsc::unbounded());
-            let shown = StreamRequest { headers: HeaderMap::new(), peer: None, from: None };
-            tokio::spawn(serve_over(out, inbox, view, shown));
+            let (said, mut heard) = serve(view, StreamRequest::default());
             let scope = if number % 2 == 0 {
                 let cluster = &clusters[number % clusters.len()];
                 Scope::Workload(Workload::deployment(cluster, "shop", format!("app-{number}")))
@@ -144,15 +139,14 @@ async fn the_streams_of_one_client_begin_ten_times_a_second_together_and_hold_up
                 let query = Query { text: format!("word-{number}"), ..Query::default() };
                 Scope::List { query, window: Window { from: 0, to: 10 } }
             };
-            let follow = ViewerFrame::Subscribe { scope, since: None };
-            said.unbounded_send(Ok(Message::Binary(wire::encode(&follow).unwrap().into()))).unwrap();
+            say(&said, &ViewerFrame::Subscribe { scope, since: None });
             async move {
                 let (mut heard_at, mut silence) = (began, Duration::ZERO);
                 loop {
-                    let Message::Binary(bytes) = heard.next().await.expect("the stream goes on") else { continue };
+                    let frame = hear(&mut heard).await;
                     silence = silence.max(heard_at.elapsed());
                     heard_at = Instant::now();
-                    if matches!(wire::decode(&bytes), Ok(ServerFrame::Snapshot(_) | ServerFrame::List(_))) {
+                    if matches!(frame, ServerFrame::Snapshot(_) | ServerFrame::List(_)) {
                         return (silence, said, heard);
                     }
                 }

@@ -1,13 +1,9 @@
 //! Links for people without an account: who has one sees what it opens and nothing else, for as long as its maker may see it.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
-use http_body_util::BodyExt;
 use serde_json::Value;
 use server::access::Auth;
 use server::access::cookie::SessionKeys;
@@ -15,15 +11,13 @@ use server::access::scope::LinkScope;
 use server::access::share::{LinkRequest, Shares};
 use server::access::token::TokenAuth;
 use server::telemetry::clock;
-use server::web::http::router;
 use server::web::state::{Rollcast, Site};
 use timeline::address::Route;
-use tower::ServiceExt;
 
 use crate::common::addresses::{named, patterns};
 use crate::pages::api::assert_described_as;
 use crate::pages::people::{PROD, proxy, rules, site, viewer};
-use crate::pages::site::site_of;
+use crate::pages::site::{send, site_of, text_of};
 
 /// Somebody: signed in under a name, or with the cookie of a link.
 #[derive(Clone, Default)]
@@ -57,7 +51,6 @@ impl Somebody {
         let mut request = Request::builder()
             .method(&method)
             .uri(path)
-            .header(header::HOST, "localhost:7440")
             .header(header::ACCEPT, "text/html")
             .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header(header::REFERER, "http://localhost:7440/clusters/prod/namespaces/rollover/deployments/web");
@@ -70,21 +63,19 @@ impl Somebody {
         if let Some(cookie) = &self.cookie {
             request = request.header(header::COOKIE, cookie);
         }
-        let mut request = request.body(Body::from(body)).unwrap();
-        request.extensions_mut().insert(ConnectInfo("10.0.0.7:4000".parse::<SocketAddr>().unwrap()));
-        let response = router(rollcast.clone()).oneshot(request).await.unwrap();
+        let response = send(rollcast, Some([10, 0, 0, 7]), request, body).await;
         let said = |name| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
         let (status, to, set) =
             (response.status(), said(header::LOCATION).unwrap_or_default(), said(header::SET_COOKIE));
         let again = said(header::RETRY_AFTER);
-        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        let text = text_of(response).await;
         let cookie = set.map(|set| {
             for attribute in ["HttpOnly", "Secure", "SameSite=Lax", "Path=/"] {
                 assert!(set.contains(attribute), "{set}");
             }
             set.split(';').next().unwrap().to_owned()
         });
-        Answer { status, text: String::from_utf8_lossy(&bytes).into_owned(), to, cookie, again }
+        Answer { status, text, to, cookie, again }
     }
 
     pub(crate) async fn get(&self, rollcast: &Arc<Rollcast>, path: &str) -> Answer {
@@ -197,8 +188,8 @@ async fn a_link_opens_whatever_proxies_put_into_the_header_of_tokens() {
             HeaderMap::from_iter([(header::COOKIE, cookie), (header::AUTHORIZATION, HeaderValue::from_static(sent))]);
         let site = Site { auth, shares: Some(shares), ..Site::default() };
         let rollcast = site_of(Vec::new(), site);
-        let found = rollcast.viewer(&headers, None, None).await;
-        assert_eq!(found.is_ok_and(|found| found.link.is_some()), is_link, "{sent}");
+        let found = rollcast.authenticate(&headers, None, None).await;
+        assert_eq!(found.is_ok_and(|(found, _)| found.link.is_some()), is_link, "{sent}");
     }
 }
 

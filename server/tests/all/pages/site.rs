@@ -1,11 +1,15 @@
 //! A site that holds every recording, asked without a network.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::request::Builder;
 use axum::http::{Request, StatusCode, header};
+use axum::response::Response;
 use server::access::Viewer;
 use server::feed::recording::Recording;
 use server::hub::{Handle, ListedDeployment};
@@ -73,6 +77,26 @@ pub async fn listed(hub: &Handle) {
     tokio::time::timeout(Duration::from_secs(20), is_told).await.expect("the list tells what is there").unwrap();
 }
 
+/// What is answered to a request that comes from that address, or from no known one.
+pub async fn send(
+    rollcast: &Arc<Rollcast>,
+    peer: Option<[u8; 4]>,
+    request: Builder,
+    body: impl Into<Body>,
+) -> Response {
+    let mut request = request.header(header::HOST, "localhost:7440").body(body.into()).unwrap();
+    if let Some(peer) = peer {
+        request.extensions_mut().insert(ConnectInfo(SocketAddr::from((peer, 4_000))));
+    }
+    router(rollcast.clone()).oneshot(request).await.unwrap()
+}
+
+/// The text of an answer.
+pub async fn text_of(response: Response) -> String {
+    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 pub struct Answer {
     pub status: StatusCode,
     /// Where it leads, if elsewhere.
@@ -86,6 +110,5 @@ pub async fn fetch(rollcast: &Arc<Rollcast>, path: &str) -> Answer {
     let response = router(rollcast.clone()).oneshot(request).await.unwrap();
     let location = response.headers().get(header::LOCATION).map(|value| value.to_str().unwrap().to_owned());
     let status = response.status();
-    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
-    Answer { status, location: location.unwrap_or_default(), text: String::from_utf8_lossy(&bytes).replace("<!>", "") }
+    Answer { status, location: location.unwrap_or_default(), text: text_of(response).await.replace("<!>", "") }
 }

@@ -1,17 +1,12 @@
 //! People who show a Kubernetes token: in a browser they sign out, and strangers who make tokens up keep nobody out.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::ConnectInfo;
-use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use futures::StreamExt;
-use futures::channel::mpsc;
-use http_body_util::BodyExt;
 use serde_json::json;
 use server::access::cookie::SessionKeys;
 use server::access::token::TokenAuth;
@@ -19,15 +14,13 @@ use server::access::{Auth, Viewer};
 use server::kube::Pace;
 use server::kube::review::Reviewer;
 use server::web::client_view::ClientView;
-use server::web::http::router;
 use server::web::limits::Limit;
-use server::web::session::{StreamRequest, serve_over};
+use server::web::session::StreamRequest;
 use server::web::state::{Rollcast, Site};
-use tower::ServiceExt;
 
 use crate::common::reviewer::{self, Answer, answered};
-use crate::pages::people::{PROD, answer_pings, cluster, rules};
-use crate::pages::site::site_of;
+use crate::pages::people::{answer_pings, prod, serve};
+use crate::pages::site::{send, text_of};
 
 /// A cluster that takes the token "good" for somebody's, and never says anything of another one.
 fn reviewer() -> Reviewer {
@@ -41,6 +34,10 @@ fn reviewer() -> Reviewer {
 
 fn tokens() -> Arc<TokenAuth> {
     TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer())])
+}
+
+async fn token_site(tokens: Arc<TokenAuth>) -> Arc<Rollcast> {
+    prod(Site { auth: Auth::Token(tokens), ..Site::default() }).await
 }
 
 /// A cluster that says at once of each token but "good" that it is nobody's, and how often it was asked.
@@ -59,8 +56,7 @@ fn quick_reviewer() -> (Reviewer, Arc<AtomicUsize>) {
 async fn a_client_does_not_have_clusters_asked_about_made_up_tokens_without_end() {
     let (reviewer, asked) = quick_reviewer();
     let tokens = TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer)]);
-    let site = Site { auth: Auth::Token(tokens), ..Site::default() };
-    let rollcast = site_of(vec![cluster("prod", &rules(&PROD)).await], site);
+    let rollcast = token_site(tokens).await;
     let session = session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
     let before = asked.load(Ordering::Relaxed);
     let mut told = Vec::new();
@@ -91,21 +87,17 @@ async fn a_token_that_fits_into_no_cookie_is_good_for_programs() {
     for wrong in [String::new(), "a".repeat(13_000)] {
         assert!(tokens.authenticate(&wrong, None).await.is_err());
     }
-    let site = Site { auth: Auth::Token(tokens), ..Site::default() };
-    let rollcast = site_of(vec![cluster("prod", &rules(&PROD)).await], site);
+    let rollcast = token_site(tokens).await;
     let answer = ask(&rollcast, "POST", "/sign-in", &format!("token={long}&to=/"), "").await;
     assert_eq!(answer.status(), StatusCode::BAD_REQUEST);
-    let text = answer.into_body().collect().await.unwrap().to_bytes();
-    assert!(String::from_utf8_lossy(&text).contains("This token is too long for a browser cookie."));
+    assert!(text_of(answer).await.contains("This token is too long for a browser cookie."));
 }
 
 async fn ask(rollcast: &Arc<Rollcast>, method: &str, path: &str, body: &str, cookie: &str) -> Response<Body> {
-    let request = Request::builder().method(method).uri(path).header(header::HOST, "localhost:7440");
-    let request = request.header(header::ORIGIN, "http://localhost:7440").header(header::COOKIE, cookie);
+    let request = Request::builder().method(method).uri(path).header(header::COOKIE, cookie);
+    let request = request.header(header::ORIGIN, "http://localhost:7440");
     let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
-    let mut request = request.body(Body::from(body.to_owned())).unwrap();
-    request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 9], 4_000))));
-    router(rollcast.clone()).oneshot(request).await.unwrap()
+    send(rollcast, Some([10, 0, 0, 9]), request, body.to_owned()).await
 }
 
 fn session(answer: &Response<Body>) -> String {
@@ -116,8 +108,7 @@ fn session(answer: &Response<Body>) -> String {
 
 #[tokio::test]
 async fn who_signed_out_is_out_whoever_kept_the_cookie() {
-    let site = Site { auth: Auth::Token(tokens()), ..Site::default() };
-    let rollcast = site_of(vec![cluster("prod", &rules(&PROD)).await], site);
+    let rollcast = token_site(tokens()).await;
     let sign_in = async || session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
     let list = async |cookie: &str| ask(&rollcast, "GET", "/api/v1/deployments", "", cookie).await.status();
     let (first, second) = (sign_in().await, sign_in().await);
@@ -132,8 +123,7 @@ async fn who_signed_out_is_out_whoever_kept_the_cookie() {
 
 #[tokio::test]
 async fn who_is_signed_in_by_another_window_is_asked_for_no_token() {
-    let site = Site { auth: Auth::Token(tokens()), ..Site::default() };
-    let rollcast = site_of(vec![cluster("prod", &rules(&PROD)).await], site);
+    let rollcast = token_site(tokens()).await;
     let page = async |cookie: &str| ask(&rollcast, "GET", "/sign-in?to=%2Fwall%3Frotate%3D5", "", cookie).await;
     assert_eq!(page("").await.status(), StatusCode::OK);
     let session = session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
@@ -148,10 +138,8 @@ async fn who_is_signed_in_by_another_window_is_asked_for_no_token() {
 async fn a_browser_that_drops_the_cookie_is_told_so() {
     let dropped = "This browser did not keep the cookie of your session.";
     let keys = SessionKeys::generate();
-    let site = async |reviewer: Reviewer| {
-        let auth = Auth::Token(TokenAuth::new(keys.clone(), vec![("prod".to_owned(), reviewer)]));
-        site_of(vec![cluster("prod", &rules(&PROD)).await], Site { auth, ..Site::default() })
-    };
+    let site =
+        async |reviewer: Reviewer| token_site(TokenAuth::new(keys.clone(), vec![("prod".to_owned(), reviewer)])).await;
     let rollcast = site(reviewer()).await;
     let signed_in = ask(&rollcast, "POST", "/sign-in", "token=good&to=%2Fwall%3Frotate%3D5", "").await;
     assert_eq!(signed_in.status(), StatusCode::SEE_OTHER);
@@ -161,8 +149,7 @@ async fn a_browser_that_drops_the_cookie_is_told_so() {
     let page = async |rollcast: &Arc<Rollcast>, path: &str, cookie: &str| {
         let answer = ask(rollcast, "GET", path, "", cookie).await;
         let to = answer.headers().get(header::LOCATION).map(|to| to.to_str().unwrap().to_owned());
-        let text = answer.into_body().collect().await.unwrap().to_bytes();
-        (to, String::from_utf8_lossy(&text).into_owned())
+        (to, text_of(answer).await)
     };
     let (to, text) = page(&rollcast, check, "").await;
     assert!(to.is_none() && text.contains(dropped), "{to:?} {text}");
@@ -180,13 +167,10 @@ async fn a_browser_that_drops_the_cookie_is_told_so() {
         let (to, text) = page(&rollcast, check, kept).await;
         assert!(to.is_none() && !text.contains(dropped), "{kept}: {to:?} {text}");
     }
-    let request = Request::get(check).header(header::HOST, "localhost:7440");
-    let mut request = request.header(header::AUTHORIZATION, "Bearer bad").body(Body::empty()).unwrap();
-    request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 9], 4_000))));
-    let answer = router(site(quick_reviewer().0).await).oneshot(request).await.unwrap();
+    let request = Request::get(check).header(header::AUTHORIZATION, "Bearer bad");
+    let answer = send(&site(quick_reviewer().0).await, Some([10, 0, 0, 9]), request, ()).await;
     assert_eq!(answer.status(), StatusCode::OK);
-    let text = answer.into_body().collect().await.unwrap().to_bytes();
-    assert!(!String::from_utf8_lossy(&text).contains(dropped));
+    assert!(!text_of(answer).await.contains(dropped));
 }
 
 #[tokio::test]
@@ -265,17 +249,13 @@ async fn who_is_known_does_not_wait_for_a_cluster_that_does_not_say_whose_token_
 async fn a_stream_goes_on_while_one_of_the_clusters_does_not_say_whose_token_it_is() {
     let mute = reviewer::reviewer(Pace::default(), |_| std::future::pending::<Answer>());
     let clusters = vec![("prod".to_owned(), reviewer()), ("mute".to_owned(), mute)];
-    let auth = Auth::Token(TokenAuth::new(SessionKeys::generate(), clusters));
-    let hubs = vec![cluster("prod", &rules(&PROD)).await];
-    let rollcast = site_of(hubs, Site { auth, ..Site::default() });
+    let rollcast = token_site(TokenAuth::new(SessionKeys::generate(), clusters)).await;
     let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static("Bearer good"))]);
-    let viewer = rollcast.viewer(&headers, None, None).await.unwrap();
+    let (viewer, _) = rollcast.authenticate(&headers, None, None).await.unwrap();
     let view = ClientView::new(&rollcast, viewer).await.unwrap();
     assert!(view.permissions().is_silent(), "the other one is not told as one that is not watched");
-    let (said, inbox) = mpsc::unbounded::<Result<Message, axum::Error>>();
+    let (said, mut heard) = serve(view, StreamRequest { headers, ..StreamRequest::default() });
     answer_pings(said);
-    let (out, mut heard) = mpsc::unbounded::<Message>();
-    tokio::spawn(serve_over(out, inbox, view, StreamRequest { headers, peer: None, from: None }));
     let began = tokio::time::Instant::now();
     while began.elapsed() < Duration::from_secs(180) {
         let before = tokio::time::Instant::now();

@@ -15,10 +15,9 @@ use timeline::wire::ServerFrame;
 use tokio::time::Instant;
 
 use crate::common::until::until;
-use crate::pages::parts::{follow, next, stream};
-use crate::pages::people::{PROD, cluster, proxy, rules};
+use crate::pages::parts::{next, stream};
+use crate::pages::people::{follow, prod, proxy};
 use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
-use crate::pages::site::site_of;
 
 /// A database that does not answer when that is wanted.
 #[derive(Clone, Default)]
@@ -62,9 +61,7 @@ impl LinkStore for Database {
 async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can() {
     let database = Database::default();
     let shares = Shares::open_shared(SessionKeys::generate(), Box::new(database.clone()), POLICY);
-    let hubs = vec![cluster("prod", &rules(&PROD)).await];
-    let site = Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() };
-    let rollcast = site_of(hubs, site);
+    let rollcast = prod(Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() }).await;
     until("links are known", async || shares.check_current().is_ok()).await;
     let maker = signed_in("partly");
     let (id, secret) = maker.make(&rollcast, WEB).await;
@@ -133,8 +130,7 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
 async fn whoever_is_signed_in_is_not_kept_out_by_the_cookie_of_a_link_that_is_over() {
     let database = Database::default();
     let shares = Shares::open_shared(SessionKeys::generate(), Box::new(database.clone()), POLICY);
-    let hubs = vec![cluster("prod", &rules(&PROD)).await];
-    let rollcast = site_of(hubs, Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() });
+    let rollcast = prod(Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() }).await;
     let answers = async |is_answering: bool| {
         database.is_away(!is_answering);
         until("the links are as the database says", async || shares.check_current().is_ok() == is_answering).await;
@@ -173,11 +169,7 @@ async fn a_stream_ends_within_five_seconds_after_its_link_was_revoked_at_another
     for shares in [&shares, &other] {
         until("links are known", async || shares.check_current().is_ok()).await;
     }
-    let site = async |shares| {
-        let hubs = vec![cluster("prod", &rules(&PROD)).await];
-        let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
-        site_of(hubs, site)
-    };
+    let site = async |shares| prod(Site { auth: proxy(), shares: Some(shares), ..Site::default() }).await;
     let (rollcast, other) = (site(shares).await, site(other).await);
     for at in 0..4 {
         let maker = signed_in("partly");

@@ -1,29 +1,23 @@
 //! Answers count until they were sent: files and recordings for their client, and the bytes of what is large for all.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::extract::ConnectInfo;
 use axum::http::{Request, StatusCode, header};
 use axum::response::Response;
 use http_body_util::BodyExt;
 use server::access::clients::ClientKey;
-use server::web::http::router;
 use server::web::send_queue::SMALL;
 use server::web::state::Rollcast;
 use timeline::address;
-use tower::ServiceExt;
 
 use crate::pages::kept::kept;
+use crate::pages::site::send;
 
 /// What all answers together may come to.
 const ALL: usize = 128 << 20;
 
 async fn ask(rollcast: &Arc<Rollcast>, path: &str) -> Response {
-    let mut request = Request::get(path).header(header::HOST, "localhost").body(Body::empty()).unwrap();
-    request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 7], 4_000))));
-    router(rollcast.clone()).oneshot(request).await.unwrap()
+    send(rollcast, Some([10, 0, 0, 7]), Request::get(path), ()).await
 }
 
 #[tokio::test]
