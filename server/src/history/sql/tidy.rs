@@ -152,6 +152,7 @@ mod tests {
 
     use super::*;
     use crate::database::Value;
+    use crate::history::sql::tests::plan;
     use crate::history::sql::{SCHEMA, append, cluster_id};
     use crate::history::store::{Commit, Episode};
 
@@ -162,10 +163,8 @@ mod tests {
         let by_time =
             ["batches_by_time (to_millis<?)", "episodes_by_time (to_millis<?)", "rollouts_by_time (started_millis<?)"];
         for (statement, index) in evict_statements("1, 2").into_iter().zip(by_time) {
-            let plan = format!("EXPLAIN QUERY PLAN {statement}");
-            let values = [1_i64, 2].map(Value::from);
-            let steps = database.rows::<(i64, i64, i64, String)>(&plan, &values).unwrap();
-            assert!(steps.iter().any(|(.., step)| step.ends_with(index)), "{steps:?}");
+            let steps = plan(&mut database, &statement, &[1_i64, 2].map(Value::from));
+            assert!(steps.iter().any(|step| step.ends_with(index)), "{steps:?}");
         }
     }
 
