@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use timeline::Millis;
 
@@ -20,6 +21,8 @@ use crate::database::postgres::LOCKS;
 const MOST_SETTLED_BYTES: usize = 16 << 20;
 /// How long settled episodes are kept for a takeover: the lock of a server that is gone ends within half a minute.
 const SETTLED_FOR_MILLIS: Millis = 10 * 60_000;
+/// Time between two measurements of a store that is not too large: each reads all rows of the index.
+const MEASURE_EVERY: Duration = Duration::from_secs(600);
 
 /// The store.
 pub struct Postgres {
@@ -29,6 +32,8 @@ pub struct Postgres {
     clusters: BTreeMap<Arc<str>, ClusterLock>,
     /// Our name in the column `last_commit`.
     me: String,
+    /// When the size is measured next.
+    measure_at: Instant,
 }
 
 #[derive(Default)]
@@ -53,7 +58,8 @@ impl Postgres {
     pub fn open(server: &DatabaseServer, limits: Limits) -> Result<Self, StoreError> {
         let connection = Some(Connection::connect_to_write(server, &sql::SCHEMA)?);
         let me = format!("{:016x}", fastrand::u64(..));
-        Ok(Self { server: server.clone(), limits, connection, clusters: BTreeMap::new(), me })
+        let (server, clusters, measure_at) = (server.clone(), BTreeMap::new(), Instant::now());
+        Ok(Self { server, limits, connection, clusters, me, measure_at })
     }
 
     /// Connects to a database to which no server writes.
@@ -121,8 +127,25 @@ impl Postgres {
         Ok(result)
     }
 
-    fn tidy_locked(&self, connection: &mut Connection, now_millis: Millis) -> Result<bool, StoreError> {
-        let is_too_much = stored_bytes(connection)? > self.limits.bytes;
+    /// Returns `true` if the stored data is more than the limit. A size that cannot be measured, as a statement has a deadline, is not:
+    /// then data is evicted for its age alone.
+    fn is_too_much(&mut self, connection: &mut Connection) -> bool {
+        if Instant::now() < self.measure_at {
+            return false;
+        }
+        let bytes = stored_bytes(connection);
+        if let Err(why) = &bytes {
+            tracing::warn!("cannot measure the history: {why}");
+        }
+        let is_too_much = bytes.is_ok_and(|bytes| bytes > self.limits.bytes);
+        if !is_too_much {
+            self.measure_at = Instant::now() + MEASURE_EVERY;
+        }
+        is_too_much
+    }
+
+    fn tidy_locked(&mut self, connection: &mut Connection, now_millis: Millis) -> Result<bool, StoreError> {
+        let is_too_much = self.is_too_much(connection);
         let held: Vec<i64> = self.clusters.values().filter_map(|known| known.cluster).collect();
         // Clusters that no server writes are tidied, too.
         let mut borrowed = Vec::new();
