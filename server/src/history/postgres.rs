@@ -44,9 +44,9 @@ struct ClusterLock {
     cluster: Option<i64>,
     /// The database lacks lines.
     is_behind: bool,
-    /// This server had the lock before.
-    was_held: bool,
-    /// The last settled episodes of commits that were left to another server, which may end before it writes them.
+    /// Name of the last commit that this server wrote; empty if it wrote none.
+    last_commit: String,
+    /// The last settled episodes: another server may end before it writes them, and a failover may lose them.
     settled: Vec<Episode>,
 }
 
@@ -108,20 +108,20 @@ impl Postgres {
             let (mut result, mut written) = (CommitResult::default(), Vec::new());
             for commit in commits {
                 if let Some(known) = clusters.get(&commit.cluster) {
-                    written.push((commit, known.write(database, commit, me, &mut result)?));
+                    let name = format!("{me}:{}", commit.number);
+                    let cluster = known.write(database, commit, &name, &mut result)?;
+                    written.push((commit, name, cluster));
                 }
             }
             Ok((result, written))
         })?;
-        for (commit, cluster) in written {
+        for (commit, name, cluster) in written {
             if let Some(known) = self.clusters.get_mut(&commit.cluster) {
                 (known.cluster, known.is_behind) = (cluster, cluster.is_none());
-                known.was_held |= cluster.is_some();
                 if cluster.is_some() {
-                    known.settled.clear();
-                } else {
-                    known.keep_settled(&commit.episodes);
+                    known.last_commit = name;
                 }
+                known.keep_settled(&commit.episodes);
             }
         }
         Ok(result)
@@ -170,22 +170,21 @@ impl Postgres {
 }
 
 impl ClusterLock {
-    /// Writes a commit; returns the id of its cluster, `None` if another server writes that.
+    /// Writes a commit under a name; returns the id of its cluster, `None` if another server writes that.
     fn write(
         &self,
         database: &mut Connection,
         commit: &Commit,
-        me: &str,
+        name: &str,
         result: &mut CommitResult,
     ) -> Result<Option<i64>, StoreError> {
         let locked = match self.cluster {
             Some(cluster) => Some((cluster, false)),
-            None => self.acquire(database, &commit.cluster, me)?,
+            None => self.acquire(database, &commit.cluster, name)?,
         };
         let Some((cluster, is_takeover)) = locked else { return Ok(None) };
         result.clusters.insert(commit.cluster.clone());
         result.is_takeover |= is_takeover;
-        let name = format!("{me}:{}", commit.number);
         let row = "UPDATE clusters SET last_commit = $2 WHERE id = $1 AND last_commit <> $2";
         if database.run(row, &[cluster.into(), name.into()])? == 0 {
             return Ok(Some(cluster)); // it was written before, and the response was lost
@@ -197,15 +196,28 @@ impl ClusterLock {
         Ok(Some(cluster))
     }
 
-    /// Acquires the lock; returns the id of the cluster, and whether another server wrote it. `None` if another server has the lock.
-    fn acquire(&self, database: &mut Connection, name: &str, me: &str) -> Result<Option<(i64, bool)>, StoreError> {
-        let cluster = sql::cluster_id(database, name)?;
-        if !database.lock(LOCKS | cluster)? {
-            return Ok(None);
-        }
+    /// Acquires the lock for the commit of a name; returns the id of the cluster, and whether another server wrote it, or a failover lost
+    /// commits. `None` if another server has the lock.
+    fn acquire(
+        &self,
+        database: &mut Connection,
+        cluster_name: &str,
+        name: &str,
+    ) -> Result<Option<(i64, bool)>, StoreError> {
+        let cluster = sql::cluster_id(database, cluster_name)?;
+        let is_locked = database.lock(LOCKS | cluster)?;
         let last = database.row("SELECT last_commit FROM clusters WHERE id = $1", &[cluster.into()])?;
         let last = last.map(|(last,): (String,)| last).unwrap_or_default();
-        Ok(Some((cluster, self.is_behind || self.was_held && !last.starts_with(me))))
+        let was_held = !self.last_commit.is_empty();
+        let is_ours = last == name || was_held && last == self.last_commit;
+        match (is_locked, is_ours) {
+            (true, _) => Ok(Some((cluster, self.is_behind || was_held && !is_ours))),
+            (false, false) => Ok(None),
+            // Nobody wrote since then: the server has not noticed yet that our connection was lost.
+            (false, true) => {
+                Err(StoreError::Failed("the history database has not closed a lost connection yet".to_owned()))
+            }
+        }
     }
 
     /// Returns the commit to write after another server: all objects, after a gap, and the settled episodes that it left open.
@@ -241,7 +253,7 @@ impl ClusterLock {
         Ok(self.settled.iter().filter(is_unwritten).cloned().collect())
     }
 
-    /// Keeps the settled episodes of a commit that another server writes, until it surely did or is gone, and as far as there is room.
+    /// Keeps the settled episodes of a commit until they are surely written, and as far as there is room.
     fn keep_settled(&mut self, episodes: &[Episode]) {
         self.settled.extend(episodes.iter().filter(|episode| !episode.is_open).cloned());
         let last_millis = self.settled.iter().map(|episode| episode.to_millis).max().unwrap_or_default();
