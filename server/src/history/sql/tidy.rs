@@ -119,7 +119,26 @@ fn evict_old(
     let mut gone = database.run(&log, &values(now_millis - limits.log_millis.min(limits.age_millis)))?;
     gone += database.run(&episodes, &values(old_millis))?;
     gone += database.run(&rollouts, &values(old_millis))?;
+    gone += evict_silent(database, clusters, old_millis)?;
     Ok(gone > 0)
+}
+
+/// Evicts some data of clusters whose last response is too old, as all of it is, that of workloads that existed then, too. Returns the number
+/// of rows.
+fn evict_silent(database: &mut Connection, clusters: &str, old_millis: Millis) -> Result<u64, StoreError> {
+    // A cluster that was inserted a moment ago has no response yet.
+    let is_silent = format!(
+        "cluster IN (SELECT id FROM clusters WHERE id IN ({clusters}) AND heard_millis > 0 AND heard_millis < $1)"
+    );
+    let mut gone = 0;
+    for table in ["batches", "episodes", "rollouts"] {
+        let rows = format!("DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE {is_silent} LIMIT $2)");
+        gone += database.run(&rows, &[old_millis.into(), AT_A_TIME.into()])?;
+    }
+    for table in ["checkpoints", "snapshots"] {
+        gone += database.run(&format!("DELETE FROM {table} WHERE {is_silent}"), &[old_millis.into()])?;
+    }
+    Ok(gone)
 }
 
 /// Evicts some of the oldest data of the log before the checkpoints and of the episodes; rows of the index once nothing else can go. `true`
