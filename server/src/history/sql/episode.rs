@@ -14,7 +14,8 @@ const UNWRITTEN_MILLIS: Millis = 60_000;
 /// An open episode may lack lines of this time after its end: with later ones it is written again, at the latest when its turn comes.
 const OVERDUE_MILLIS: Millis = 600_000;
 /// Statement of the open episodes of a cluster.
-const OPEN: &str = "SELECT uid, from_millis, to_millis, body FROM episodes WHERE cluster = $1 AND is_open = 1 ORDER BY from_millis";
+const OPEN: &str =
+    "SELECT uid, from_millis, to_millis, body FROM episodes WHERE cluster = $1 AND is_open = 1 ORDER BY from_millis";
 
 /// Writes episodes, and workloads at rest.
 pub fn write(

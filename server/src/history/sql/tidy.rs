@@ -123,8 +123,8 @@ fn evict_old(
     Ok(gone > 0)
 }
 
-/// Evicts some data of clusters whose last response is too old, as all of it is, that of workloads that existed then, too. Returns the number
-/// of rows.
+/// Evicts some data of clusters whose last response is too old: all of it is, also that of workloads that existed then. Returns the number of
+/// rows.
 fn evict_silent(database: &mut Connection, clusters: &str, old_millis: Millis) -> Result<u64, StoreError> {
     // A cluster that was inserted a moment ago has no response yet.
     let is_silent = format!(

@@ -15,7 +15,8 @@ fn a_file_of_an_earlier_format_is_upgraded_by_who_writes_it() {
     let folder = tempfile::tempdir().unwrap();
     drop(Sqlite::open(folder.path(), SMALL).unwrap());
     let path = folder.path().join(FILE);
-    let earlier = "DELETE FROM _sqlx_migrations WHERE version > 1; DROP INDEX episodes_open; DROP INDEX rollouts_by_namespace";
+    let earlier =
+        "DELETE FROM _sqlx_migrations WHERE version > 1; DROP INDEX episodes_open; DROP INDEX rollouts_by_namespace";
     sqlite::rows(&path, earlier);
     let reader = Reader::new(&Location::Folder(folder.path().to_owned()));
     let early = format!("{}: Rollcast has not upgraded its tables yet", path.display());
