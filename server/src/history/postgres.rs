@@ -69,6 +69,7 @@ impl Postgres {
     pub fn open_alone(server: &DatabaseServer, limits: Limits) -> Result<Self, StoreError> {
         let mut store = Self::open(server, limits)?;
         store.with_connection(|_, connection| {
+            connection.remove_deadlines()?; // no page waits for it, and a large store takes a while
             for cluster in sql::clusters(connection)? {
                 if !connection.lock(LOCKS | cluster)? {
                     return Err(StoreError::InUse(server.to_string()));

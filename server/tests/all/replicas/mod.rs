@@ -32,6 +32,7 @@ use crate::history::existing;
 /// Left out as one where there is no PostgreSQL.
 mod in_postgres {
     mod faults;
+    mod size;
     mod takeover;
     mod two_clusters;
 
@@ -158,32 +159,6 @@ mod in_postgres {
         second.tidy(0).unwrap();
         let written = second.commit(&[commit(2, &thirds()[1])]).unwrap();
         assert!(written.clusters.contains("c"));
-    }
-
-    #[test]
-    fn what_is_too_old_is_evicted_where_the_size_cannot_be_measured() {
-        let (database, server) = shared().named_server();
-        let mut store = Location::Postgres(server).open(Limits { age_millis: 1_000, ..Limits::default() }).unwrap();
-        let third = &thirds()[0];
-        store.commit(&[commit(1, third)]).unwrap();
-        shared().sql(&database, "ALTER TABLE rollcast.rollouts RENAME COLUMN text TO words");
-        assert!(store.bytes().is_err());
-        while store.tidy(third.1 + 60_000).unwrap() {}
-        assert_eq!(batches(&database), "0");
-    }
-
-    #[test]
-    fn a_size_that_is_not_too_much_is_measured_again_after_a_while_only() {
-        let (database, server) = shared().named_server();
-        let open = || Location::Postgres(server.clone()).open(Limits { bytes: 1, ..Limits::default() }).unwrap();
-        let mut store = open();
-        assert!(!store.tidy(0).unwrap());
-        store.commit(&[Commit { checkpoint: Some(vec![0]), ..commit(1, &thirds()[0]) }]).unwrap();
-        assert!(!store.tidy(0).unwrap());
-        assert_eq!(batches(&database), "1");
-        drop(store);
-        while open().tidy(0).unwrap() {}
-        assert_eq!(batches(&database), "0");
     }
 
     #[test]
