@@ -87,8 +87,8 @@ const HAS_LAST_OF_KIND: &str =
      AND e.from_millis <= r.started_millis + 1000 AND e.to_millis >= r.started_millis)";
 
 /// Returns the statements that evict what is older than `$1` of some clusters, at most `$2` rows, the oldest ones first: of the log, of the
-/// episodes and of the index. SQLite has no statistics here, and would read all rows of the cluster by their workloads: `+` keeps it from that index, so that it
-/// reads the old ones by their time.
+/// episodes and of the index. SQLite has no statistics here, and would read all rows of the cluster by their workloads: `+` keeps it from
+/// that index, so that it reads the old ones by their time.
 fn evict_statements(clusters: &str) -> [String; 3] {
     let log = format!(
         "DELETE FROM batches WHERE id IN
