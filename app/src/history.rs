@@ -74,11 +74,16 @@ impl HistoryPayload {
 
     /// Preview that a chat shows for a link to the page.
     pub fn preview(&self) -> Preview {
-        Preview { title: Self::TITLE.to_owned(), description: self.summary(), image: None }
+        let description = if self.trouble.is_empty() { self.summary() } else { self.trouble.clone() };
+        Preview { title: Self::TITLE.to_owned(), description, image: None }
     }
 
-    /// Which rollouts there are, in words: "50 of 132 rollouts, last 7 days, from 2026-11-20 00:00 to 2026-11-27 00:00 UTC."
+    /// Which rollouts there are, in words: "50 of 132 rollouts, last 7 days, from 2026-11-20 00:00 to 2026-11-27 00:00 UTC." Empty if they
+    /// could not be read.
     pub fn summary(&self) -> String {
+        if !self.trouble.is_empty() {
+            return String::new();
+        }
         let named = TIMES.iter().find(|(name, _)| *name == self.search.when).map(|(_, words)| words.to_lowercase());
         let named = named.map(|words| format!(", {words}")).unwrap_or_default();
         let zone = self.search.zone_name();
@@ -134,5 +139,8 @@ mod tests {
         let none = HistoryPayload { total: 0, rollouts: Vec::new(), ..payload };
         assert_eq!(none.summary(), format!("No rollouts match, {span}."));
         assert_eq!(HistoryPayload::default().summary(), "No rollouts match.");
+        let trouble = "Cannot read the history right now.".to_owned();
+        let unread = HistoryPayload { trouble: trouble.clone(), ..HistoryPayload::default() };
+        assert_eq!((unread.summary(), unread.preview().description), (String::new(), trouble));
     }
 }

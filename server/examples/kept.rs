@@ -13,6 +13,7 @@
 #[path = "../tests/all/common/day.rs"]
 mod day;
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use server::access::permissions::Permissions;
@@ -84,9 +85,13 @@ fn list(store: &mut Sqlite, reader: &Reader, some: &[EpisodeRow]) {
         let found = reader.search(&search, &Permissions::All, None, 50).unwrap().rollouts.len();
         let days = reader.days(&search, &Permissions::All, (0..30).map(day).collect()).unwrap();
         let counted: u32 = days.iter().map(|day| day.episodes).sum();
+        let total = reader.overview(&search, &Permissions::All, &[], 24).unwrap().total;
         let took = began.elapsed().as_secs_f64() * 1e3;
-        println!("  list {name:<5} {took:>7.1} ms for {found} of {MANY} rollouts, {counted} in the strip (limit 100)");
+        println!("  list {name:<5} {took:>7.1} ms for {found} of {total} rollouts, {counted} in the strip (limit 100)");
     }
+    let began = Instant::now();
+    let namespaces = reader.namespaces().unwrap().values().map(BTreeSet::len).sum::<usize>();
+    println!("  namespaces {:>7.1} ms for {namespaces} (limit 100)", began.elapsed().as_secs_f64() * 1e3);
 }
 
 fn restart() {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::future::{BoxFuture, join_all};
 use moka::future::Cache;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch as signal};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
@@ -56,8 +57,14 @@ pub struct Authorizer {
     /// The namespaces of each cluster.
     namespaces: Mutex<RefreshingCache<String, Arc<BTreeSet<String>>>>,
     /// Namespaces of the stored history.
-    stored_namespaces: tokio::sync::Mutex<RefreshingCache<(), Arc<NamespacesByCluster>>>,
+    stored_namespaces: tokio::sync::Mutex<StoredNamespaceCache>,
     all: signal::Sender<Arc<Permissions>>,
+}
+
+struct StoredNamespaceCache {
+    known: RefreshingCache<(), Arc<NamespacesByCluster>>,
+    /// The read that goes on.
+    read: Option<JoinHandle<Option<NamespacesByCluster>>>,
 }
 
 /// Permissions of the viewers with the same users in all clusters.
@@ -84,7 +91,10 @@ impl Authorizer {
             viewers: Cache::builder().build(),
             room: Arc::new(Semaphore::new(MOST_VIEWERS)),
             namespaces: Mutex::new(RefreshingCache::new(NAMESPACES_POLICY)),
-            stored_namespaces: tokio::sync::Mutex::new(RefreshingCache::new(HISTORY_POLICY)),
+            stored_namespaces: tokio::sync::Mutex::new(StoredNamespaceCache {
+                known: RefreshingCache::new(HISTORY_POLICY),
+                read: None,
+            }),
             all: signal::Sender::new(Arc::new(Permissions::All)),
         })
     }
@@ -175,14 +185,21 @@ impl Authorizer {
     /// either.
     async fn stored_namespaces(&self) -> Arc<NamespacesByCluster> {
         let Some(ask) = &self.history else { return Arc::default() };
-        let mut kept = self.stored_namespaces.lock().await;
-        if kept.is_due(&()) {
-            match timeout(NAMESPACES_TIMEOUT, ask()).await.ok().flatten() {
-                Some(places) => kept.insert((), Instant::now(), Arc::new(places)),
-                None => kept.record_failure(Instant::now()),
+        let mut cache = self.stored_namespaces.lock().await;
+        let StoredNamespaceCache { known, read } = &mut *cache;
+        if known.is_due(&()) || read.as_ref().is_some_and(JoinHandle::is_finished) {
+            // A read that takes longer cannot be cancelled, and occupies one of the few readers: a second one never begins beside it.
+            let running = read.get_or_insert_with(|| tokio::spawn(ask()));
+            let result = timeout(NAMESPACES_TIMEOUT, running).await;
+            if result.is_ok() {
+                *read = None;
+            }
+            match result.ok().and_then(Result::ok).flatten() {
+                Some(places) => known.insert((), Instant::now(), Arc::new(places)),
+                None => known.record_failure(Instant::now()),
             }
         }
-        kept.get(&()).cloned().unwrap_or_default()
+        known.get(&()).cloned().unwrap_or_default()
     }
 }
 
@@ -334,7 +351,29 @@ impl PermissionPoller {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_read_of_the_stored_namespaces_is_not_begun_again_beside_itself_and_counts_once_it_ends() {
+        let reads = Arc::new(AtomicU32::new(0));
+        let begun = reads.clone();
+        let ask: StoredNamespaces = Box::new(move || {
+            begun.fetch_add(1, Ordering::Relaxed);
+            Box::pin(async {
+                tokio::time::sleep(Duration::from_secs(40)).await;
+                Some(NamespacesByCluster::from([("prod".to_owned(), BTreeSet::new())]))
+            })
+        });
+        let authorizer = Authorizer::new(Vec::new(), Some(ask));
+        let mut known = Vec::new();
+        for wait_seconds in [0, 31, 10] {
+            tokio::time::sleep(Duration::from_secs(wait_seconds)).await;
+            known.push((authorizer.stored_namespaces().await.len(), reads.load(Ordering::Relaxed)));
+        }
+        assert_eq!(known, [(0, 1), (0, 1), (1, 1)]);
+    }
 
     #[test]
     fn what_is_seen_anyway_takes_no_place_of_what_is_seen_because_it_was_named() {

@@ -239,7 +239,11 @@ impl Connection {
 
     /// Returns this connection if the tables have the format of this version.
     pub(crate) fn with_tables(mut self, schema: &Schema) -> Result<Self, StoreError> {
-        if self.format(schema)? < schema.last_format() { Err(self.failed("no history yet")) } else { Ok(self) }
+        match self.format(schema)? {
+            0 => Err(self.failed("no history yet")),
+            found if found < schema.last_format() => Err(self.failed("Rollcast has not upgraded its tables yet")),
+            _ => Ok(self),
+        }
     }
 
     /// Migrates the tables to the format of this version.

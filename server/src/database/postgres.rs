@@ -61,8 +61,7 @@ impl Connection {
             }
             std::thread::sleep(POLL_EVERY); // callers have threads of their own
         }
-        self.run("SET statement_timeout = 0; SET lock_timeout = 0", &[])?;
-        self.timeout = MIGRATION_TIMEOUT;
+        self.remove_deadlines()?;
         // Without the permission to create a schema, an administrator creates it.
         if self.number("SELECT count(*) FROM pg_namespace WHERE nspname = 'rollcast'", &[])? != Some(1) {
             self.run("CREATE SCHEMA rollcast", &[])?;
@@ -71,6 +70,12 @@ impl Connection {
         self.timeout = STATEMENT_TIMEOUT;
         self.run(SESSION, &[])?;
         self.unlock(LOCKS)
+    }
+
+    /// Lets statements take as long as a migration may.
+    pub(crate) fn remove_deadlines(&mut self) -> Result<(), StoreError> {
+        self.timeout = MIGRATION_TIMEOUT;
+        self.run("SET statement_timeout = 0; SET lock_timeout = 0", &[]).map(drop)
     }
 
     /// Takes a lock that ends with the connection. `false` if another connection has it.

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use timeline::Millis;
 
@@ -20,6 +21,8 @@ use crate::database::postgres::LOCKS;
 const MOST_SETTLED_BYTES: usize = 16 << 20;
 /// How long settled episodes are kept for a takeover: the lock of a server that is gone ends within half a minute.
 const SETTLED_FOR_MILLIS: Millis = 10 * 60_000;
+/// Time between two measurements of a store that is not too large: each reads all rows of the index.
+const MEASURE_EVERY: Duration = Duration::from_secs(600);
 
 /// The store.
 pub struct Postgres {
@@ -29,6 +32,8 @@ pub struct Postgres {
     clusters: BTreeMap<Arc<str>, ClusterLock>,
     /// Our name in the column `last_commit`.
     me: String,
+    /// When the size is measured next.
+    measure_at: Instant,
 }
 
 #[derive(Default)]
@@ -39,9 +44,9 @@ struct ClusterLock {
     cluster: Option<i64>,
     /// The database lacks lines.
     is_behind: bool,
-    /// This server had the lock before.
-    was_held: bool,
-    /// The last settled episodes of commits that were left to another server, which may end before it writes them.
+    /// Name of the last commit that this server wrote; empty if it wrote none.
+    last_commit: String,
+    /// The last settled episodes: another server may end before it writes them, and a failover may lose them.
     settled: Vec<Episode>,
 }
 
@@ -53,7 +58,8 @@ impl Postgres {
     pub fn open(server: &DatabaseServer, limits: Limits) -> Result<Self, StoreError> {
         let connection = Some(Connection::connect_to_write(server, &sql::SCHEMA)?);
         let me = format!("{:016x}", fastrand::u64(..));
-        Ok(Self { server: server.clone(), limits, connection, clusters: BTreeMap::new(), me })
+        let (server, clusters, measure_at) = (server.clone(), BTreeMap::new(), Instant::now());
+        Ok(Self { server, limits, connection, clusters, me, measure_at })
     }
 
     /// Connects to a database to which no server writes.
@@ -63,6 +69,7 @@ impl Postgres {
     pub fn open_alone(server: &DatabaseServer, limits: Limits) -> Result<Self, StoreError> {
         let mut store = Self::open(server, limits)?;
         store.with_connection(|_, connection| {
+            connection.remove_deadlines()?; // no page waits for it, and a large store takes a while
             for cluster in sql::clusters(connection)? {
                 if !connection.lock(LOCKS | cluster)? {
                     return Err(StoreError::InUse(server.to_string()));
@@ -102,27 +109,44 @@ impl Postgres {
             let (mut result, mut written) = (CommitResult::default(), Vec::new());
             for commit in commits {
                 if let Some(known) = clusters.get(&commit.cluster) {
-                    written.push((commit, known.write(database, commit, me, &mut result)?));
+                    let name = format!("{me}:{}", commit.number);
+                    let cluster = known.write(database, commit, &name, &mut result)?;
+                    written.push((commit, name, cluster));
                 }
             }
             Ok((result, written))
         })?;
-        for (commit, cluster) in written {
+        for (commit, name, cluster) in written {
             if let Some(known) = self.clusters.get_mut(&commit.cluster) {
                 (known.cluster, known.is_behind) = (cluster, cluster.is_none());
-                known.was_held |= cluster.is_some();
                 if cluster.is_some() {
-                    known.settled.clear();
-                } else {
-                    known.keep_settled(&commit.episodes);
+                    known.last_commit = name;
                 }
+                known.keep_settled(&commit.episodes);
             }
         }
         Ok(result)
     }
 
-    fn tidy_locked(&self, connection: &mut Connection, now_millis: Millis) -> Result<bool, StoreError> {
-        let is_too_much = stored_bytes(connection)? > self.limits.bytes;
+    /// Returns `true` if the stored data is more than the limit. A size that cannot be measured, as a statement has a deadline, is not:
+    /// then data is evicted for its age alone.
+    fn is_too_much(&mut self, connection: &mut Connection) -> bool {
+        if Instant::now() < self.measure_at {
+            return false;
+        }
+        let bytes = stored_bytes(connection);
+        if let Err(why) = &bytes {
+            tracing::warn!("cannot measure the history: {why}");
+        }
+        let is_too_much = bytes.is_ok_and(|bytes| bytes > self.limits.bytes);
+        if !is_too_much {
+            self.measure_at = Instant::now() + MEASURE_EVERY;
+        }
+        is_too_much
+    }
+
+    fn tidy_locked(&mut self, connection: &mut Connection, now_millis: Millis) -> Result<bool, StoreError> {
+        let is_too_much = self.is_too_much(connection);
         let held: Vec<i64> = self.clusters.values().filter_map(|known| known.cluster).collect();
         // Clusters that no server writes are tidied, too.
         let mut borrowed = Vec::new();
@@ -147,22 +171,21 @@ impl Postgres {
 }
 
 impl ClusterLock {
-    /// Writes a commit; returns the id of its cluster, `None` if another server writes that.
+    /// Writes a commit under a name; returns the id of its cluster, `None` if another server writes that.
     fn write(
         &self,
         database: &mut Connection,
         commit: &Commit,
-        me: &str,
+        name: &str,
         result: &mut CommitResult,
     ) -> Result<Option<i64>, StoreError> {
         let locked = match self.cluster {
             Some(cluster) => Some((cluster, false)),
-            None => self.acquire(database, &commit.cluster, me)?,
+            None => self.acquire(database, &commit.cluster, name)?,
         };
         let Some((cluster, is_takeover)) = locked else { return Ok(None) };
         result.clusters.insert(commit.cluster.clone());
         result.is_takeover |= is_takeover;
-        let name = format!("{me}:{}", commit.number);
         let row = "UPDATE clusters SET last_commit = $2 WHERE id = $1 AND last_commit <> $2";
         if database.run(row, &[cluster.into(), name.into()])? == 0 {
             return Ok(Some(cluster)); // it was written before, and the response was lost
@@ -174,15 +197,28 @@ impl ClusterLock {
         Ok(Some(cluster))
     }
 
-    /// Acquires the lock; returns the id of the cluster, and whether another server wrote it. `None` if another server has the lock.
-    fn acquire(&self, database: &mut Connection, name: &str, me: &str) -> Result<Option<(i64, bool)>, StoreError> {
-        let cluster = sql::cluster_id(database, name)?;
-        if !database.lock(LOCKS | cluster)? {
-            return Ok(None);
-        }
+    /// Acquires the lock for the commit of a name; returns the id of the cluster, and whether another server wrote it, or a failover lost
+    /// commits. `None` if another server has the lock.
+    fn acquire(
+        &self,
+        database: &mut Connection,
+        cluster_name: &str,
+        name: &str,
+    ) -> Result<Option<(i64, bool)>, StoreError> {
+        let cluster = sql::cluster_id(database, cluster_name)?;
+        let is_locked = database.lock(LOCKS | cluster)?;
         let last = database.row("SELECT last_commit FROM clusters WHERE id = $1", &[cluster.into()])?;
         let last = last.map(|(last,): (String,)| last).unwrap_or_default();
-        Ok(Some((cluster, self.is_behind || self.was_held && !last.starts_with(me))))
+        let was_held = !self.last_commit.is_empty();
+        let is_ours = last == name || was_held && last == self.last_commit;
+        match (is_locked, is_ours) {
+            (true, _) => Ok(Some((cluster, self.is_behind || was_held && !is_ours))),
+            (false, false) => Ok(None),
+            // Nobody wrote since then: the server has not noticed yet that our connection was lost.
+            (false, true) => {
+                Err(StoreError::Failed("the history database has not closed a lost connection yet".to_owned()))
+            }
+        }
     }
 
     /// Returns the commit to write after another server: all objects, after a gap, and the settled episodes that it left open.
@@ -218,7 +254,7 @@ impl ClusterLock {
         Ok(self.settled.iter().filter(is_unwritten).cloned().collect())
     }
 
-    /// Keeps the settled episodes of a commit that another server writes, until it surely did or is gone, and as far as there is room.
+    /// Keeps the settled episodes of a commit until they are surely written, and as far as there is room.
     fn keep_settled(&mut self, episodes: &[Episode]) {
         self.settled.extend(episodes.iter().filter(|episode| !episode.is_open).cloned());
         let last_millis = self.settled.iter().map(|episode| episode.to_millis).max().unwrap_or_default();

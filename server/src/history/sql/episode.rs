@@ -13,6 +13,9 @@ use crate::history::store::{Episode, EpisodeRecording, RecorderState, StoreError
 const UNWRITTEN_MILLIS: Millis = 60_000;
 /// An open episode may lack lines of this time after its end: with later ones it is written again, at the latest when its turn comes.
 const OVERDUE_MILLIS: Millis = 600_000;
+/// Statement of the open episodes of a cluster.
+const OPEN: &str =
+    "SELECT uid, from_millis, to_millis, body FROM episodes WHERE cluster = $1 AND is_open = 1 ORDER BY from_millis";
 
 /// Writes episodes, and workloads at rest.
 pub fn write(
@@ -42,13 +45,16 @@ pub fn write(
         database.run(row, &values)?;
     }
     for (uid, body) in snapshots {
+        let uid = uid.to_string();
         if body.is_empty() {
             let row = "DELETE FROM snapshots WHERE cluster = $1 AND uid = $2";
-            database.run(row, &[cluster.into(), uid.to_string().into()])?;
+            database.run(row, &[cluster.into(), uid.as_str().into()])?;
+            // No row tells of the deletion of a workload that was at rest and is missing after a gap.
+            super::write::mark_deleted(database, cluster, &uid)?;
             continue;
         }
         let row = "INSERT INTO snapshots (cluster, uid, body) VALUES ($1, $2, $3) ON CONFLICT (cluster, uid) DO UPDATE SET body = $3";
-        database.run(row, &[cluster.into(), uid.to_string().into(), body.as_slice().into()])?;
+        database.run(row, &[cluster.into(), uid.into(), body.as_slice().into()])?;
     }
     Ok(())
 }
@@ -62,22 +68,25 @@ pub fn recorder_state(
     let snapshots = database.rows("SELECT uid, body FROM snapshots WHERE cluster = $1", &[cluster.into()])?;
     let snapshot = |(uid, body): (String, _)| Ok((uid_of(&uid)?, body));
     let snapshots = snapshots.into_iter().map(snapshot).collect::<Result<Vec<_>, StoreError>>()?;
-    let open = "SELECT uid, from_millis, to_millis, body FROM episodes WHERE cluster = $1 AND is_open = 1 ORDER BY from_millis";
-    let open = database.rows(open, &[cluster.into()])?;
+    let open = database.rows(OPEN, &[cluster.into()])?;
     let episode = |(uid, from_millis, to_millis, body): (String, _, _, _)| {
         let (uid, is_open) = (uid_of(&uid)?, true);
         let (row_before, row) = (None, None); // the next line makes its rows again
         Ok(Episode { uid, from_millis, to_millis, is_open, row_before, row, body })
     };
     let open = open.into_iter().map(episode).collect::<Result<Vec<_>, StoreError>>()?;
-    // An episode may have had no line for a day, as that of a paused rollout: the log since then is not read for it.
-    let unwritten = format!(
+    let batches = batches(database, &unwritten(), &[cluster.into(), (heard_millis - UNWRITTEN_MILLIS).into()])?;
+    Ok(RecorderState { snapshots, open, batches })
+}
+
+/// Returns the condition of batches after `$2`, and of those with lines that open episodes may lack. An episode may have had no line for a
+/// day, as that of a paused rollout: the log since then is not read for it.
+fn unwritten() -> String {
+    format!(
         "cluster = $1 AND (to_millis >= $2 OR EXISTS (SELECT 1 FROM episodes e
          WHERE e.cluster = $1 AND e.is_open = 1
          AND e.to_millis BETWEEN batches.from_millis - {OVERDUE_MILLIS} AND batches.to_millis))"
-    );
-    let batches = batches(database, &unwritten, &[cluster.into(), (heard_millis - UNWRITTEN_MILLIS).into()])?;
-    Ok(RecorderState { snapshots, open, batches })
+    )
 }
 
 /// Returns the recording of a row, cut out of its episode; `None` if that is not stored. It lasts until a later time if that is requested
@@ -121,4 +130,24 @@ pub fn recording(
     let is_settled = to_millis == shown_millis;
     let EpisodeRow { revision, title, .. } = rollout;
     Ok((!text.is_empty()).then_some(EpisodeRecording { revision, title, to_millis, most_millis, is_settled, text }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::Value;
+    use crate::history::sql::SCHEMA;
+    use crate::history::sql::tests::plan;
+
+    #[test]
+    fn a_restart_reads_no_episodes_but_the_open_ones() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut database = Connection::open_file_to_write(file.path(), &SCHEMA).unwrap();
+        let batches = format!("SELECT body FROM batches WHERE {}", unwritten());
+        let values = [1_i64, 2].map(Value::from);
+        for (statement, values) in [(OPEN, &values[..1]), (&batches, &values[..])] {
+            let steps = plan(&mut database, statement, values);
+            assert!(steps.iter().any(|step| step.contains("INDEX episodes_open (cluster=?")), "{steps:?}");
+        }
+    }
 }

@@ -18,7 +18,8 @@ use super::batch::Batch;
 use super::store::StoreError;
 use crate::database::{Connection, Schema, Value};
 
-pub(super) const SCHEMA: Schema = Schema { table: "_sqlx_migrations", migrations: &[include_str!("tables.sql")] };
+pub(super) const SCHEMA: Schema =
+    Schema { table: "_sqlx_migrations", migrations: &[include_str!("tables.sql"), include_str!("indexes.sql")] };
 
 /// Largest difference between the clocks of servers that observed the same.
 pub(super) const CLOCKS_MILLIS: Millis = 1_000;
@@ -84,6 +85,12 @@ fn to_u32(count: i64) -> u32 {
 mod tests {
     use super::*;
     use crate::history::store::{Commit, Episode};
+
+    /// Returns the steps in which SQLite runs a statement.
+    pub(super) fn plan(database: &mut Connection, statement: &str, values: &[Value]) -> Vec<String> {
+        let rows = database.rows::<(i64, i64, i64, String)>(&format!("EXPLAIN QUERY PLAN {statement}"), values);
+        rows.unwrap().into_iter().map(|(.., step)| step).collect()
+    }
 
     #[test]
     fn the_images_before_are_told_of_a_rollout_that_a_later_version_wrote() {

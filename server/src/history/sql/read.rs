@@ -8,8 +8,8 @@ use timeline::{Millis, Uid, Workload};
 use super::filter::{CLUSTER, Filter, lasting_trouble};
 use super::{ROLLOUT, RolloutRow, SCHEMA, episode, read_rollout, to_u32, uid_of};
 use crate::access::permissions::Permissions;
-use crate::database::Connection;
 use crate::database::postgres::ConnectionPool;
+use crate::database::{Connection, Value};
 use crate::history::batch;
 use crate::history::options::Location;
 use crate::history::sqlite::FILE;
@@ -21,6 +21,8 @@ const DAY_MILLIS: Millis = 24 * 3_600_000;
 /// Batches that are verified at a time, and episodes.
 const AT_A_TIME: i64 = 200;
 const EPISODES_AT_A_TIME: i64 = 4;
+/// Statement of the namespaces of all rows.
+const NAMESPACES: &str = "SELECT DISTINCT c.name, r.namespace FROM rollouts r JOIN clusters c ON c.id = r.cluster";
 
 /// Reads the history. Each call may take a while.
 pub struct Reader(Source);
@@ -83,21 +85,9 @@ impl Reader {
     ) -> Result<EpisodePage, StoreError> {
         self.read(|database| {
             let lasting = lasting_trouble(database, search)?;
-            let mut filter = Filter::new(search, permissions, database).within(search, &lasting);
-            if let Some(Cursor { started_millis, uid, number, cluster }) = after {
-                let row = filter.placeholders([uid.to_string().into(), number.into(), cluster.into()]);
-                let earlier = format!(
-                    "started_millis <= {{}} AND (started_millis < {{}} OR (r.uid, number, {CLUSTER}) < ({row}))"
-                );
-                filter.and(&earlier, started_millis.into());
-            }
-            let limit = filter.placeholders([(i64::from(most) + 1).into()]);
-            let rows = format!(
-                "SELECT {ROLLOUT} FROM rollouts r WHERE {}
-                 ORDER BY started_millis DESC, r.uid DESC, number DESC, {CLUSTER} DESC LIMIT {limit}",
-                filter.conditions
-            );
-            let mut rows: Vec<RolloutRow> = database.rows(&rows, &filter.values)?;
+            let filter = Filter::new(search, permissions, database).within(search, &lasting);
+            let (rows, values) = page_statement(filter, after, most);
+            let mut rows: Vec<RolloutRow> = database.rows(&rows, &values)?;
             let is_more = rows.len() > most as usize;
             rows.truncate(most as usize);
             let next = rows.last().filter(|_| is_more).map(cursor_of).transpose()?;
@@ -113,9 +103,8 @@ impl Reader {
 
     /// Returns the namespaces of all rows, by cluster.
     pub fn namespaces(&self) -> Result<BTreeMap<String, BTreeSet<String>>, StoreError> {
-        let rows = "SELECT DISTINCT c.name, r.namespace FROM rollouts r JOIN clusters c ON c.id = r.cluster";
         let mut namespaces = BTreeMap::<String, BTreeSet<String>>::new();
-        for (cluster, namespace) in self.read(|database| database.rows::<(String, String)>(rows, &[]))? {
+        for (cluster, namespace) in self.read(|database| database.rows::<(String, String)>(NAMESPACES, &[]))? {
             namespaces.entry(cluster).or_default().insert(namespace);
         }
         Ok(namespaces)
@@ -224,11 +213,11 @@ impl Reader {
             let lasting = lasting_trouble(database, search)?;
             let filter = || Filter::new(search, permissions, database).within(search, &lasting);
             let Filter { conditions, values } = filter();
-            let rows = format!("SELECT {CLUSTER}, r.uid, sum(CASE WHEN kind = 'rollout' THEN 1 ELSE 0 END), count(*) FROM rollouts r WHERE {conditions} GROUP BY r.cluster, r.uid");
+            let rows = counts_statement(&conditions);
             let filters: Vec<Filter> = workloads.iter().map(|workload| filter().of_workload(workload)).collect();
             let mut overview = Overview::default();
             for (cluster, uid, rollouts, all) in database.rows::<(String, String, i64, i64)>(&rows, &values)? {
-                overview.counts.insert((cluster, uid_of(&uid)?), to_u32(rollouts));
+                *overview.counts.entry((cluster, uid_of(&uid)?)).or_default() += to_u32(rollouts);
                 overview.total += to_u32(all);
             }
             for Filter { conditions, values } in filters {
@@ -266,6 +255,31 @@ impl Reader {
     }
 }
 
+/// Returns the statement of one page, with one row more, and its values. Without a limit of the time, SQLite would sort all rows instead of
+/// reading the last ones. The other columns are read of the rows of the page alone.
+fn page_statement(mut filter: Filter, after: Option<Cursor>, most: u32) -> (String, Vec<Value>) {
+    let until_millis = after.as_ref().map_or(Millis::MAX, |cursor| cursor.started_millis);
+    filter.and("started_millis <= {}", until_millis.into());
+    if let Some(Cursor { started_millis, uid, number, cluster }) = after {
+        let row = filter.placeholders([uid.to_string().into(), number.into(), cluster.into()]);
+        let earlier = format!("(started_millis < {{}} OR (r.uid, number, {CLUSTER}) < ({row}))");
+        filter.and(&earlier, started_millis.into());
+    }
+    let limit = filter.placeholders([(i64::from(most) + 1).into()]);
+    let Filter { conditions, values } = filter;
+    let order = format!("ORDER BY started_millis DESC, r.uid DESC, number DESC, {CLUSTER} DESC");
+    let page = format!("SELECT r.id FROM rollouts r WHERE {conditions} {order} LIMIT {limit}");
+    (format!("SELECT {ROLLOUT} FROM rollouts r WHERE r.id IN ({page}) {order}"), values)
+}
+
+/// Returns the statement that counts rollouts and rows of each workload. Grouped by namespace, too, most searches read one index alone.
+fn counts_statement(conditions: &str) -> String {
+    format!(
+        "SELECT {CLUSTER}, r.uid, sum(CASE WHEN kind = 'rollout' THEN 1 ELSE 0 END), count(*) FROM rollouts r
+         WHERE {conditions} GROUP BY r.cluster, r.namespace, r.uid"
+    )
+}
+
 /// Reads all bodies of a table, some at a time; returns the number of lines in them. Adds those that cannot be read, in words.
 fn verify_bodies(
     database: &mut Connection,
@@ -292,4 +306,37 @@ fn verify_bodies(
 fn cursor_of((_, started_millis, uid, number, .., cluster, _): &RolloutRow) -> Result<Cursor, StoreError> {
     let (started_millis, cluster) = (*started_millis, cluster.clone());
     Ok(Cursor { started_millis, uid: uid_of(uid)?, number: to_u32(*number), cluster })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::sql::tests::plan;
+
+    #[test]
+    fn a_page_reads_the_last_rows_by_their_time_and_counts_read_an_index_alone() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut database = Connection::open_file_to_write(file.path(), &SCHEMA).unwrap();
+        let all = Search::default();
+        let named = Search { name: "web".to_owned(), ..Search::default() };
+        let in_namespace = Search { namespace: "shop".to_owned(), ..Search::default() };
+        for (search, index) in [
+            (&all, "rollouts_by_time (started_millis<?)"),
+            (&in_namespace, "rollouts_by_time (started_millis<?)"),
+            (&named, "rollouts_by_name (workload=? AND started_millis<?)"),
+        ] {
+            let filter = Filter::new(search, &Permissions::All, &database);
+            let (rows, values) = page_statement(filter, None, 50);
+            let steps = plan(&mut database, &rows, &values);
+            assert!(steps.iter().any(|step| step.ends_with(index)), "{steps:?}");
+        }
+        let in_cluster = Search { cluster: "prod".to_owned(), ..in_namespace.clone() };
+        for search in [&all, &in_cluster] {
+            let Filter { conditions, values } = Filter::new(search, &Permissions::All, &database);
+            let steps = plan(&mut database, &counts_statement(&conditions), &values);
+            assert!(steps.iter().any(|step| step.contains("COVERING INDEX rollouts_by_namespace")), "{steps:?}");
+        }
+        let steps = plan(&mut database, NAMESPACES, &[]);
+        assert!(steps.iter().any(|step| step.contains("COVERING INDEX rollouts_by_namespace")), "{steps:?}");
+    }
 }

@@ -10,8 +10,8 @@ use crate::history::store::StoreError;
 
 /// Most rows that are evicted at a time.
 const AT_A_TIME: i64 = 500;
-/// Most episodes that are evicted for their size at a time.
-const EPISODES_AT_A_TIME: i64 = 50;
+/// Most episodes or batches of the log that are evicted for their size at a time.
+const BODIES_AT_A_TIME: i64 = 50;
 
 /// Tidies some clusters a little; `is_too_much` if the store is larger than its limit. `true` if there is more to do.
 pub fn tidy(
@@ -86,9 +86,9 @@ const HAS_LAST_OF_KIND: &str =
      AND r.number = (SELECT max(o.number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid AND o.kind = r.kind)
      AND e.from_millis <= r.started_millis + 1000 AND e.to_millis >= r.started_millis)";
 
-/// Returns the statements that evict what is older than `$1` of some clusters, at most `$2` rows: of the log, of the episodes and of the
-/// index. SQLite has no statistics here, and would read all rows of the cluster by their workloads: `+` keeps it from that index, so that it
-/// reads the old ones by their time.
+/// Returns the statements that evict what is older than `$1` of some clusters, at most `$2` rows, the oldest ones first: of the log, of the
+/// episodes and of the index. SQLite has no statistics here, and would read all rows of the cluster by their workloads: `+` keeps it from
+/// that index, so that it reads the old ones by their time.
 fn evict_statements(clusters: &str) -> [String; 3] {
     let log = format!(
         "DELETE FROM batches WHERE id IN
@@ -96,11 +96,12 @@ fn evict_statements(clusters: &str) -> [String; 3] {
     );
     let episodes = format!(
         "DELETE FROM episodes WHERE id IN (SELECT id FROM episodes e WHERE +cluster IN ({clusters}) AND to_millis < $1
-         AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_OF_KIND}) LIMIT $2)"
+         AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_OF_KIND}) ORDER BY to_millis LIMIT $2)"
     );
     let rollouts = format!(
         "DELETE FROM rollouts WHERE id IN (SELECT id FROM rollouts r WHERE +cluster IN ({clusters}) AND started_millis < $1 AND (is_deleted = 1
-         OR number < (SELECT max(number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid AND o.kind = r.kind)) LIMIT $2)"
+         OR number < (SELECT max(number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid AND o.kind = r.kind))
+         ORDER BY started_millis LIMIT $2)"
     );
     [log, episodes, rollouts]
 }
@@ -118,31 +119,61 @@ fn evict_old(
     let mut gone = database.run(&log, &values(now_millis - limits.log_millis.min(limits.age_millis)))?;
     gone += database.run(&episodes, &values(old_millis))?;
     gone += database.run(&rollouts, &values(old_millis))?;
+    gone += evict_silent(database, clusters, old_millis)?;
     Ok(gone > 0)
 }
 
-/// Evicts some of the oldest data: first of the log before the checkpoints, then episodes. `true` if there may be more.
+/// Evicts some data of clusters whose last response is too old: all of it is, also that of workloads that existed then. Returns the number of
+/// rows.
+fn evict_silent(database: &mut Connection, clusters: &str, old_millis: Millis) -> Result<u64, StoreError> {
+    // A cluster that was inserted a moment ago has no response yet.
+    let is_silent = format!(
+        "cluster IN (SELECT id FROM clusters WHERE id IN ({clusters}) AND heard_millis > 0 AND heard_millis < $1)"
+    );
+    let mut gone = 0;
+    for table in ["batches", "episodes", "rollouts"] {
+        let rows = format!("DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE {is_silent} LIMIT $2)");
+        gone += database.run(&rows, &[old_millis.into(), AT_A_TIME.into()])?;
+    }
+    for table in ["checkpoints", "snapshots"] {
+        gone += database.run(&format!("DELETE FROM {table} WHERE {is_silent}"), &[old_millis.into()])?;
+    }
+    Ok(gone)
+}
+
+/// Evicts some of the oldest data of the log before the checkpoints and of the episodes; rows of the index once nothing else can go. `true`
+/// if there may be more.
 fn evict_oldest(database: &mut Connection, clusters: &str) -> Result<bool, StoreError> {
     let log = format!(
-        "DELETE FROM batches WHERE id IN (SELECT b.id FROM batches b JOIN checkpoints c ON c.cluster = b.cluster
-         WHERE b.cluster IN ({clusters}) AND b.seq <= c.seq ORDER BY b.to_millis LIMIT $1)"
+        "FROM batches b JOIN checkpoints c ON c.cluster = b.cluster WHERE b.cluster IN ({clusters}) AND b.seq <= c.seq"
     );
-    let gone = database.run(&log, &[AT_A_TIME.into()])?;
-    if gone > 0 {
-        return Ok(true);
+    let first_millis = database.number(&format!("SELECT min(b.to_millis) {log}"), &[])?.unwrap_or(Millis::MAX);
+    let log = format!(
+        "DELETE FROM batches WHERE id IN (SELECT b.id {log} AND b.to_millis < $1 ORDER BY b.to_millis LIMIT $2)"
+    );
+    let [_, episodes, rollouts] = evict_statements(clusters);
+    for (statement, before_millis, most) in [
+        (episodes, first_millis, BODIES_AT_A_TIME),
+        (log, Millis::MAX, BODIES_AT_A_TIME),
+        (rollouts, Millis::MAX, AT_A_TIME),
+    ] {
+        if database.run(&statement, &[before_millis.into(), most.into()])? > 0 {
+            return Ok(true);
+        }
     }
-    let episodes = format!(
-        "DELETE FROM episodes WHERE id IN (SELECT id FROM episodes e WHERE cluster IN ({clusters}) AND is_open = 0
-         AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_OF_KIND}) ORDER BY to_millis LIMIT $1)"
-    );
-    Ok(database.run(&episodes, &[EPISODES_AT_A_TIME.into()])? > 0)
+    Ok(false)
 }
 
 #[cfg(test)]
 mod tests {
+    use timeline::Uid;
+    use timeline::episodes::EpisodeRow;
+
     use super::*;
     use crate::database::Value;
-    use crate::history::sql::SCHEMA;
+    use crate::history::sql::tests::plan;
+    use crate::history::sql::{SCHEMA, append, cluster_id};
+    use crate::history::store::{Commit, Episode};
 
     #[test]
     fn what_is_too_old_is_found_by_its_time() {
@@ -151,10 +182,49 @@ mod tests {
         let by_time =
             ["batches_by_time (to_millis<?)", "episodes_by_time (to_millis<?)", "rollouts_by_time (started_millis<?)"];
         for (statement, index) in evict_statements("1, 2").into_iter().zip(by_time) {
-            let plan = format!("EXPLAIN QUERY PLAN {statement}");
-            let values = [1_i64, 2].map(Value::from);
-            let steps = database.rows::<(i64, i64, i64, String)>(&plan, &values).unwrap();
-            assert!(steps.iter().any(|(.., step)| step.ends_with(index)), "{steps:?}");
+            let steps = plan(&mut database, &statement, &[1_i64, 2].map(Value::from));
+            assert!(steps.iter().any(|step| step.ends_with(index)), "{steps:?}");
         }
+    }
+
+    #[test]
+    fn the_oldest_data_is_evicted_first_for_its_size_and_rows_of_the_index_last() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut database = Connection::open_file_to_write(file.path(), &SCHEMA).unwrap();
+        let cluster = cluster_id(&mut database, "prod").unwrap();
+        let episode = |(from_millis, to_millis)| Episode {
+            uid: Uid::from_bits(1),
+            from_millis,
+            to_millis,
+            is_open: false,
+            row_before: None,
+            row: None,
+            body: vec![0],
+        };
+        let rollout = |revision: u64| EpisodeRow {
+            uid: Uid::from_bits(2),
+            revision,
+            started_millis: revision as Millis,
+            ended_millis: Some(revision as Millis),
+            ..EpisodeRow::default()
+        };
+        let commit = Commit {
+            lines: Some(Batch::pack(1_000, 1_000, "").unwrap()),
+            checkpoint: Some(vec![0]),
+            rollouts: [1, 2].map(rollout).into(),
+            episodes: [(500, 900), (2_000, 3_000)].map(episode).into(),
+            ..Commit::default()
+        };
+        append(&mut database, cluster, &commit).unwrap();
+        let tables = "SELECT (SELECT count(*) FROM batches), (SELECT min(to_millis) FROM episodes), (SELECT min(number) FROM rollouts)";
+        let mut evicted = || {
+            let is_more = evict_oldest(&mut database, &cluster.to_string()).unwrap();
+            (is_more, database.row::<(i64, Option<Millis>, i64)>(tables, &[]).unwrap().unwrap())
+        };
+        assert_eq!(evicted(), (true, (1, Some(3_000), 0)), "an episode that is older than the log");
+        assert_eq!(evicted(), (true, (0, Some(3_000), 0)));
+        assert_eq!(evicted(), (true, (0, None, 0)));
+        assert_eq!(evicted(), (true, (0, None, 1)));
+        assert_eq!(evicted(), (false, (0, None, 1)), "the last row of an existing workload");
     }
 }

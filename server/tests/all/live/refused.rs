@@ -18,11 +18,12 @@ use crate::live::program::{Serving, get, kubeconfig};
 use crate::live::support::{Verb, Watched, pod, shop, until_connection, until_live};
 
 fn format(folder: &Path) -> i64 {
-    sqlite::number(&folder.join(FILE), "SELECT version FROM _sqlx_migrations")
+    sqlite::number(&folder.join(FILE), "SELECT max(version) FROM _sqlx_migrations")
 }
 
 fn set_format(folder: &Path, format: i64) {
-    sqlite::rows(&folder.join(FILE), &format!("UPDATE _sqlx_migrations SET version = {format}"));
+    let last = "version = (SELECT max(version) FROM _sqlx_migrations)";
+    sqlite::rows(&folder.join(FILE), &format!("UPDATE _sqlx_migrations SET version = {format} WHERE {last}"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

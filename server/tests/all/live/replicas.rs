@@ -38,9 +38,11 @@ mod in_postgres {
         let database = shared().database();
         let location = Location::Postgres(shared().address(&database, "postgres").parse().unwrap());
         let archive = || Archive::start(Options { location: location.clone(), limits: Limits::default() });
-        let format = || shared().sql(&database, "SELECT version FROM rollcast._sqlx_migrations");
+        let format = || shared().sql(&database, "SELECT max(version) FROM rollcast._sqlx_migrations");
         let set = |format: &str| {
-            drop(shared().sql(&database, &format!("UPDATE rollcast._sqlx_migrations SET version = {format}")))
+            let last = "version = (SELECT max(version) FROM rollcast._sqlx_migrations)";
+            let change = format!("UPDATE rollcast._sqlx_migrations SET version = {format} WHERE {last}");
+            drop(shared().sql(&database, &change))
         };
         let known = std::cell::OnceCell::new();
         let newer = || {

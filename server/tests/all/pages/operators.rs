@@ -40,6 +40,7 @@ async fn why_something_is_wrong_is_told_to_those_who_see_everything() {
     let history = fully.get(&rollcast, "/history").await;
     assert_eq!(history.status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(history.text.contains("Cannot read the history: ") && history.text.contains("operators-file"));
+    assert!(!history.text.contains("No rollouts match"), "{}", history.text);
     // What is kept is not told as what never was.
     let uid = "6f1d3c1e-0000-4000-8000-000000000001";
     let other = WEB.replace("/web", "/other");

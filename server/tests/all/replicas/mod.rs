@@ -32,6 +32,7 @@ use crate::history::existing;
 /// Left out as one where there is no PostgreSQL.
 mod in_postgres {
     mod faults;
+    mod size;
     mod takeover;
     mod two_clusters;
 
@@ -232,9 +233,9 @@ mod in_postgres {
         assert_eq!(refused, format!("{place}: cannot execute INSERT in a read-only transaction"));
         drop(store);
         shared.sql("postgres", &format!("ALTER DATABASE {database} SET default_transaction_read_only = off"));
-        shared.sql(&database, "UPDATE rollcast._sqlx_migrations SET version = 99");
+        shared.sql(&database, "UPDATE rollcast._sqlx_migrations SET version = 99 WHERE version = 2");
         let newer =
-            format!("{place} was written by a later version of Rollcast (format 99; this version reads up to 1)");
+            format!("{place} was written by a later version of Rollcast (format 99; this version reads up to 2)");
         assert_eq!(why(&guest), newer);
     }
 

@@ -3,13 +3,15 @@
 use std::time::{Duration, Instant};
 
 use server::history::batch::pack;
+use server::history::options::{Limits, Location};
 use server::history::store::{Commit, CommitResult, Episode};
 use timeline::episodes::EpisodeRow;
 use timeline::rollout::Outcome;
 use timeline::{EpisodeKind, Millis, Uid};
 
-use super::{commit, open, thirds, written_at_last};
+use super::{batches, commit, kept, open, thirds, whole, written_at_last};
 use crate::common::postgres::shared;
+use crate::history::existing;
 
 /// The recovery of a workload, which settles 20 s after its begin.
 fn recovery(workload: u128, from_millis: Millis, is_open: bool) -> Episode {
@@ -47,6 +49,56 @@ fn an_episode_that_settled_before_a_takeover_does_not_go_on_after_it() {
     assert_eq!(shared().sql(&database, rows), "1:1300:21300 2:1000:21000");
 }
 
+/// Ends the connections that hold a lock, and waits until it is free.
+fn end_writers(database: &str) {
+    let writers = "pg_locks WHERE locktype = 'advisory'
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    shared().sql(database, &format!("SELECT pg_terminate_backend(pid) FROM {writers}"));
+    let began = Instant::now();
+    while shared().sql(database, &format!("SELECT count(*) FROM {writers}")) != "0" {
+        assert!(began.elapsed() < Duration::from_secs(20), "it has ended");
+    }
+}
+
+#[test]
+fn commits_that_a_failover_lost_are_noticed_and_what_settled_is_written_again() {
+    let (database, server) = shared().named_server();
+    let mut store = open(&server);
+    let thirds = thirds();
+    store.commit(&[Commit { episodes: vec![recovery(1, 1_000, true)], ..commit(1, &thirds[0]) }]).unwrap();
+    let first = shared().sql(&database, "SELECT last_commit FROM rollcast.clusters");
+    store.commit(&[Commit { episodes: vec![recovery(1, 1_000, false)], ..commit(2, &thirds[1]) }]).unwrap();
+    // The standby that became the server has the first commit only.
+    let lost = format!(
+        "UPDATE rollcast.clusters SET last_commit = '{first}', heard_millis = {}; DELETE FROM rollcast.batches WHERE seq = 2;
+         UPDATE rollcast.episodes SET is_open = 1, to_millis = 6000",
+        thirds[0].1
+    );
+    shared().sql(&database, &lost);
+    end_writers(&database);
+    store.commit(&[commit(3, &thirds[2])]).unwrap_err();
+    assert!(store.commit(&[commit(3, &thirds[2])]).unwrap().is_takeover);
+    assert_eq!(existing(&kept(&mut *store)), existing(whole(&thirds).model()));
+    assert_eq!(shared().sql(&database, "SELECT is_open || ':' || to_millis FROM rollcast.episodes"), "0:21000");
+}
+
+#[test]
+fn the_lock_of_a_lost_connection_is_waited_for() {
+    let (database, server) = shared().named_server();
+    let mut store = open(&server);
+    let thirds = thirds();
+    store.commit(&[commit(1, &thirds[0])]).unwrap();
+    end_writers(&database);
+    // It has the lock and writes nothing.
+    let lost = Location::Postgres(server).open_alone(Limits::default()).unwrap();
+    store.commit(&[commit(2, &thirds[1])]).unwrap_err();
+    let why = store.commit(&[commit(2, &thirds[1])]).unwrap_err().to_string();
+    assert_eq!(why, "the history database has not closed a lost connection yet");
+    drop(lost);
+    assert!(!store.commit(&[commit(2, &thirds[1])]).unwrap().is_takeover);
+    assert_eq!(batches(&database), "2");
+}
+
 #[test]
 #[ignore = "nightly"]
 fn a_takeover_is_one_though_its_response_was_lost() {
@@ -55,9 +107,7 @@ fn a_takeover_is_one_though_its_response_was_lost() {
     let thirds = thirds();
     second.commit(&[commit(1, &thirds[0])]).unwrap();
     let name = shared().sql(&database, "SELECT last_commit FROM rollcast.clusters");
-    let end = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'
-         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-    shared().sql(&database, end);
+    end_writers(&database);
     written_at_last(&mut *first, 1, &thirds[0]);
     second.commit(&[commit(2, &thirds[1])]).unwrap_err();
     assert_eq!(second.commit(&[commit(2, &thirds[1])]).unwrap(), CommitResult::default(), "another one writes");
