@@ -24,6 +24,8 @@ use crate::kube::{self, Counters, Pace, SourceEvent};
 use crate::telemetry::clock::{self, Clock};
 use crate::telemetry::panics::exit_on_panic;
 
+/// Why there is no cluster to watch.
+pub const NO_CONTEXT: &str = "the kubeconfig has no context";
 /// The contexts of a kubeconfig are compared this often.
 const COMPARE_EVERY: Duration = Duration::from_secs(10);
 

@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::access::{Auth, AuthMode};
+use crate::cli::clusters::NO_CONTEXT;
 use crate::cli::config::Config;
 use crate::cli::terminal;
 use crate::cli::{
@@ -43,7 +44,6 @@ use crate::web::state::{Rollcast, Site};
 use crate::web::tls::TlsFiles;
 use crate::web::{connections, http};
 
-const NO_CONTEXT: &str = "the kubeconfig has no context";
 /// Exit code of a command that SIGINT or SIGTERM ended. Shells have it for SIGINT alone.
 const INTERRUPTED: u8 = 130;
 /// Exit code of a command whose output has no reader any more, as with `head`. Shells have it for SIGPIPE.
@@ -157,14 +157,7 @@ async fn open(arguments: Open) -> anyhow::Result<()> {
         address.ip().is_loopback(),
         "open listens on loopback only: {address} is not a loopback address; use rollcast serve to let others in"
     );
-    let clusters = Clusters {
-        kubeconfig: from.kubeconfig,
-        context: from.context.into_iter().collect(),
-        impersonation: from.impersonation,
-        ..Clusters::default()
-    };
-    let mut wanted = clusters::cluster_configs(&clusters, &[], &Config::default())?;
-    let Some(mut cluster) = wanted.pop() else { return Ok(()) }; // there is one for each context
+    let mut cluster = terminal::cluster(&from)?;
     let target = cluster.target().await?;
     let namespace = from.namespace.unwrap_or(target.namespace);
     if !all_namespaces {
