@@ -48,8 +48,6 @@ use crate::web::{connections, http};
 const INTERRUPTED: u8 = 130;
 /// Exit code of a command whose output has no reader any more, as with `head`. Shells have it for SIGPIPE.
 pub const OUTPUT_CLOSED: u8 = 141;
-/// Kinds that are watched for the pages.
-const WATCHED: [Kind; 4] = Kind::ALL;
 
 /// Runs a command to its end and returns the exit code.
 ///
@@ -122,7 +120,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     if let Some(archive) = &archive {
         tracing::info!("history is stored {}", archive.options);
     }
-    let watch = |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, archive.as_ref()).0;
+    let watch = |cluster: clusters::ClusterConfig| cluster.watch(retention, archive.as_ref()).0;
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     let open_audit =
         |path: &PathBuf| Audit::open(path).with_context(|| format!("cannot write the audit log {}", path.display()));
@@ -169,7 +167,7 @@ async fn open(arguments: Open) -> anyhow::Result<()> {
         (None, true) => "/".to_owned(),
         _ => terminal::path(&target.name, &namespace, deployment),
     };
-    let (hub, _) = cluster.watch(&WATCHED, Retention::default(), None);
+    let (hub, _) = cluster.watch(Retention::default(), None);
     publish(served, listener, vec![hub], Viewers::default(), &path, !no_browser).await
 }
 
@@ -200,7 +198,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let location = arguments.data_dir.map(Location::Folder);
     let archive = location.map(|location| Archive::start(Options { location, limits: Limits::default() }));
     let watch = |cluster: clusters::ClusterConfig| {
-        let (hub, events) = cluster.watch(&WATCHED, Retention::default(), archive.as_ref());
+        let (hub, events) = cluster.watch(Retention::default(), archive.as_ref());
         tokio::spawn(playground.clone().send_clock(events));
         hub
     };
@@ -337,7 +335,7 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
         let lines = match cluster.target().await {
             Ok(target) => {
                 target.warnings.iter().for_each(|warning| print::error(warning));
-                kube::check::check(&target, &WATCHED, &cluster.namespaces).await
+                kube::check::check(&target, &cluster.namespaces).await
             }
             Err(why) => vec![Err(why.to_string())],
         };
