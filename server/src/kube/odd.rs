@@ -68,9 +68,7 @@ mod tests {
 
     #[test]
     fn what_every_api_server_sends_is_not_odd() {
-        let text =
-            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/node-lost.jsonl")).unwrap();
-        for line in text.lines() {
+        for line in include_str!("../../tests/traces/node-lost.jsonl").lines() {
             let line: crate::feed::recording::RecordedLine<'_, &serde_json::value::RawValue> =
                 serde_json::from_str(line).unwrap();
             let kind = Kind::from_name(&line.kind);
