@@ -57,8 +57,10 @@ fn has_odd_condition(conditions: &[Condition]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use timeline::fact::Kind;
+
+    use super::*;
+    use crate::feed::recording::RawLine;
 
     const NOW: Millis = 1_795_260_000_000;
 
@@ -69,8 +71,7 @@ mod tests {
     #[test]
     fn what_every_api_server_sends_is_not_odd() {
         for line in include_str!("../../tests/traces/node-lost.jsonl").lines() {
-            let line: crate::feed::recording::RecordedLine<'_, &serde_json::value::RawValue> =
-                serde_json::from_str(line).unwrap();
+            let line = RawLine::parse(line).unwrap();
             let kind = Kind::from_name(&line.kind);
             let is_object = !line.object.get().starts_with("{}") && line.object.get().contains("uid");
             if let Some(kind) = kind.filter(|_| is_object) {
