@@ -159,13 +159,9 @@ impl Credentials {
         let expires_at_millis = self.ask_command(&mut config, may_ask, pace).await?;
         let (warnings, is_confidential) = (self.warnings(&config), is_confidential(&config));
         let address = config.cluster_url.to_string();
-        let known = match request {
-            CredentialRequest::Renewal(before) => Some(before.credentials),
-            _ => None,
-        };
         let build = move || {
             fingerprint.credentials = hash(&(fingerprint.settings, auth(&config), files(&config)));
-            if known == Some(fingerprint.credentials) {
+            if matches!(request, CredentialRequest::Renewal(before) if before.credentials == fingerprint.credentials) {
                 return Ok(None);
             }
             let client = client_for(config)?;
