@@ -24,6 +24,8 @@ use crate::kube::{self, Counters, Pace, SourceEvent};
 use crate::telemetry::clock::{self, Clock};
 use crate::telemetry::panics::exit_on_panic;
 
+/// Why there is no cluster to watch.
+pub const NO_CONTEXT: &str = "the kubeconfig has no context";
 /// The contexts of a kubeconfig are compared this often.
 const COMPARE_EVERY: Duration = Duration::from_secs(10);
 
@@ -177,12 +179,7 @@ impl ClusterConfig {
 
     /// Starts its hub at once, from what is kept of it where there is an archive, and its sources as soon as it has credentials. Returns
     /// the queue of the hub as well.
-    pub fn watch(
-        mut self,
-        kinds: &'static [Kind],
-        retention: Retention,
-        archive: Option<&Archive>,
-    ) -> (Handle, mpsc::Sender<SourceEvent>) {
+    pub fn watch(mut self, retention: Retention, archive: Option<&Archive>) -> (Handle, mpsc::Sender<SourceEvent>) {
         let counters = Arc::new(Counters::default());
         counters.note_start(clock::now_millis());
         let (name, sources) = (self.credentials.name(), counters.clone());
@@ -200,7 +197,7 @@ impl ClusterConfig {
             let (name, access, hides_messages) = (target.name.into(), target.access, self.hides_messages);
             let _ = reviewing.send(Some(access.clone())); // the hub may have ended
             let cluster = kube::Cluster { name, access, events, counters, hides_messages, clock, relist_requests };
-            kube::start(&cluster, kinds, &self.namespaces);
+            kube::start(&cluster, &Kind::ALL, &self.namespaces);
         };
         tokio::spawn(exit_on_panic(format!("the start of cluster {}", hub.name()), starting));
         (hub, queue)

@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::access::{Auth, AuthMode};
+use crate::cli::clusters::NO_CONTEXT;
 use crate::cli::config::Config;
 use crate::cli::terminal;
 use crate::cli::{
@@ -43,13 +44,10 @@ use crate::web::state::{Rollcast, Site};
 use crate::web::tls::TlsFiles;
 use crate::web::{connections, http};
 
-const NO_CONTEXT: &str = "the kubeconfig has no context";
 /// Exit code of a command that SIGINT or SIGTERM ended. Shells have it for SIGINT alone.
 const INTERRUPTED: u8 = 130;
 /// Exit code of a command whose output has no reader any more, as with `head`. Shells have it for SIGPIPE.
 pub const OUTPUT_CLOSED: u8 = 141;
-/// Kinds that are watched for the pages.
-const WATCHED: [Kind; 4] = Kind::ALL;
 
 /// Runs a command to its end and returns the exit code.
 ///
@@ -123,7 +121,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     if let Some(archive) = &archive {
         tracing::info!("history is stored {}", archive.options);
     }
-    let watch = |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, archive.as_ref()).0;
+    let watch = |cluster: clusters::ClusterConfig| cluster.watch(retention, archive.as_ref()).0;
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     let open_audit =
         |path: &PathBuf| Audit::open(path).with_context(|| format!("cannot write the audit log {}", path.display()));
@@ -158,14 +156,7 @@ async fn open(arguments: Open) -> anyhow::Result<()> {
         address.ip().is_loopback(),
         "open listens on loopback only: {address} is not a loopback address; use rollcast serve to let others in"
     );
-    let clusters = Clusters {
-        kubeconfig: from.kubeconfig,
-        context: from.context.into_iter().collect(),
-        impersonation: from.impersonation,
-        ..Clusters::default()
-    };
-    let mut wanted = clusters::cluster_configs(&clusters, &[], &Config::default())?;
-    let Some(mut cluster) = wanted.pop() else { return Ok(()) }; // there is one for each context
+    let mut cluster = terminal::cluster(&from)?;
     let target = cluster.target().await?;
     let namespace = from.namespace.unwrap_or(target.namespace);
     if !all_namespaces {
@@ -177,7 +168,7 @@ async fn open(arguments: Open) -> anyhow::Result<()> {
         (None, true) => "/".to_owned(),
         _ => terminal::path(&target.name, &namespace, deployment),
     };
-    let (hub, _) = cluster.watch(&WATCHED, Retention::default(), None);
+    let (hub, _) = cluster.watch(Retention::default(), None);
     publish(served, listener, vec![hub], Viewers::default(), &path, !no_browser).await
 }
 
@@ -208,7 +199,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let location = arguments.data_dir.map(Location::Folder);
     let archive = location.map(|location| Archive::start(Options { location, limits: Limits::default() }));
     let watch = |cluster: clusters::ClusterConfig| {
-        let (hub, events) = cluster.watch(&WATCHED, Retention::default(), archive.as_ref());
+        let (hub, events) = cluster.watch(Retention::default(), archive.as_ref());
         tokio::spawn(playground.clone().send_clock(events));
         hub
     };
@@ -345,7 +336,7 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
         let lines = match cluster.target().await {
             Ok(target) => {
                 target.warnings.iter().for_each(|warning| print::error(warning));
-                kube::check::check(&target, &WATCHED, &cluster.namespaces).await
+                kube::check::check(&target, &cluster.namespaces).await
             }
             Err(why) => vec![Err(why.to_string())],
         };

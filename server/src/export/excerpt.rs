@@ -274,8 +274,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_known_is_what_can_be_cut_out() {
-        let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
-        let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
+        let recording = Recording::read(include_str!("../../tests/traces/rollover.jsonl"));
         let (from_millis, to_millis) = recording.span().unwrap();
         let live = Handle::start_frozen(
             "prod",

@@ -80,11 +80,9 @@ pub async fn play(
     let (from, to) = recording.span()?;
     loop {
         let held = options.hold_at.map(|seconds| from.saturating_add((seconds * 1000.0) as Millis));
-        let mut clock = OwnClock {
-            start_millis: held.unwrap_or(from),
-            started: Instant::now(),
-            speed: if held.is_some() || viewers.is_some() { 0.0 } else { options.speed },
-        };
+        let clock_at = |start_millis, speed| OwnClock { start_millis, started: Instant::now(), speed };
+        let speed = if held.is_some() || viewers.is_some() { 0.0 } else { options.speed };
+        let mut clock = clock_at(held.unwrap_or(from), speed);
         let clock_event = |clock| SourceEvent::Played { name: name.clone(), clock };
         let initial = InitialState { looking_since_millis: Some(clock.start_millis), ..InitialState::default() };
         for event in [SourceEvent::Begins(Box::new(initial)), clock_event(clock)] {
@@ -100,7 +98,7 @@ pub async fn play(
                     && let Some(viewers) = viewers.take()
                 {
                     viewers.wait().await;
-                    clock = OwnClock { started: Instant::now(), speed: options.speed, ..clock };
+                    clock = clock_at(clock.start_millis, options.speed);
                     events.send(clock_event(clock)).await.ok()?;
                 }
                 tokio::time::sleep_until(clock.started + offset(from, observed.at_millis, options.speed)).await;
@@ -113,12 +111,8 @@ pub async fn play(
         }
         tokio::time::sleep(END_PAUSE).await;
         if !options.r#loop {
-            let end = OwnClock {
-                start_millis: to.saturating_add(END_PAUSE.as_millis() as i64),
-                started: Instant::now(),
-                speed: 0.0,
-            };
-            return events.send(clock_event(end)).await.ok();
+            let end_millis = to.saturating_add(END_PAUSE.as_millis() as i64);
+            return events.send(clock_event(clock_at(end_millis, 0.0))).await.ok();
         }
     }
 }

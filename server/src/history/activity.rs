@@ -98,27 +98,10 @@ impl ActivityTracker {
 mod tests {
     use serde_json::{Value, json};
     use timeline::Timeline;
-    use timeline::fact::{Kind, Seen};
+    use timeline::fact::Kind;
 
     use super::*;
-    use crate::kube::translate::Object;
-
-    fn uid(number: u32) -> String {
-        format!("00000000-0000-4000-8000-{number:012}")
-    }
-
-    /// An object of that number, controlled by that one.
-    fn object(number: u32, owner: Option<(&str, u32)>, of: &Value) -> Value {
-        let owners: Vec<Value> =
-            owner.iter().map(|(kind, of)| json!({ "kind": kind, "controller": true, "uid": uid(*of) })).collect();
-        let metadata = json!({ "uid": uid(number), "name": format!("web-{number}"), "ownerReferences": owners });
-        json!({ "metadata": metadata, "spec": of["spec"], "status": of["status"] })
-    }
-
-    fn tell(timeline: &mut Timeline, at_millis: Millis, kind: Kind, object: &Value) {
-        let fact = Object::decode(kind, &object.to_string()).unwrap().fact(Seen::Added).unwrap().unwrap();
-        timeline.apply(at_millis, fact);
-    }
+    use crate::kube::translate::fixtures::{object, one_replica, ready_pod, tell, uid};
 
     fn at(millis: Millis) -> Now {
         Now { millis, skew_millis: 0 }
@@ -153,22 +136,6 @@ mod tests {
         assert!(rests(&json!([])));
         let refused = json!({ "type": "Progressing", "status": "False", "reason": "ReplicaSetCreateError" });
         assert!(!rests(&json!([refused])));
-    }
-
-    fn one_replica() -> Value {
-        json!({ "spec": { "replicas": 1 }, "status": { "replicas": 1, "availableReplicas": 1 } })
-    }
-
-    /// A pod that is ready, with the status of its container.
-    fn ready_pod(container: &Value) -> Value {
-        json!({
-            "spec": { "nodeName": "node-1", "containers": [{ "name": "web" }] },
-            "status": {
-                "phase": "Running",
-                "conditions": [{ "type": "Ready", "status": "True" }],
-                "containerStatuses": [container],
-            },
-        })
     }
 
     /// A liveness probe that fails again and again: the pod is ready from one end to the next.

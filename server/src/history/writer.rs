@@ -129,10 +129,8 @@ impl ClusterWriter {
     fn commit(&mut self, cluster: &Arc<str>, number: u64) -> Option<Commit> {
         let pending = self.pending.take().or_else(|| self.recorder.has_more().then(Pending::default))?;
         let Pending { lines, heard_millis, checkpoint, rollouts, mut episodes } = pending;
-        let lines = match lines {
-            Some(lines) => Some(Batch::pack(lines.from_millis, lines.to_millis, &lines.text).ok()?),
-            None => None,
-        };
+        let pack = |lines: ObservedLines| Batch::pack(lines.from_millis, lines.to_millis, &lines.text);
+        let lines = lines.map(pack).transpose().ok()?;
         let (cluster, rollouts) = (cluster.clone(), rollouts.into_values().collect());
         let (open, snapshots) = self.recorder.pending_writes();
         episodes.extend(open);

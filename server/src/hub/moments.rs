@@ -173,8 +173,7 @@ mod tests {
 
     /// A hub that stands still in the midst of a recording, its queue, its Deployment, and what came then.
     async fn rollover() -> (Handle, mpsc::Sender<SourceEvent>, Workload, Recording) {
-        let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
-        let mut first = Recording::read(&std::fs::read_to_string(text).unwrap());
+        let mut first = Recording::read(include_str!("../../tests/traces/rollover.jsonl"));
         let rest = first.observed.split_off(first.observed.len() / 2);
         let rest = Recording { observed: rest, ..Recording::default() };
         let (_, end_millis) = first.span().unwrap();

@@ -101,8 +101,7 @@ mod tests {
 
     /// What is counted of a recording beside so many Deployments that came before.
     fn counted(before: usize) -> Vec<Series> {
-        let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
-        let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
+        let recording = Recording::read(include_str!("../../tests/traces/rollover.jsonl"));
         let (durations, mut timeline) = (RolloutDurations::default(), Timeline::new());
         let others = (0..before).map(|number| Series { deployment: number.to_string(), ..Series::default() });
         durations.series.lock().unwrap().extend(others.map(|series| (series, Histogram::new(BOUNDS))));

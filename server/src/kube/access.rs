@@ -302,41 +302,33 @@ impl Renewals {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn renewals_are_one_at_a_time_and_further_and_further_apart() {
-        let pace = Pace { renewal: [Duration::from_secs(2), Duration::from_secs(60)], ..Pace::default() };
-        let mut renewals = Renewals::default();
-        let begun = Instant::now();
-        let mut at = Vec::new();
-        while begun.elapsed() < Duration::from_secs(300) {
-            if renewals.begin(Instant::now(), &pace) {
-                assert!(!renewals.begin(Instant::now(), &pace), "two at a time");
-                renewals.end(Instant::now(), None, &pace);
-                at.push(begun.elapsed().as_secs());
+    /// Returns the seconds at which renewals begin that are always wanted, with credentials that expire then, if they do.
+    fn begins(renewals: &mut Renewals, start: Instant, lasts: u64, expires: Option<u64>) -> Vec<u64> {
+        let pace = Pace::default();
+        let mut begins = Vec::new();
+        for second in 0..lasts {
+            let now = start + Duration::from_secs(second);
+            if renewals.begin(now, &pace) {
+                assert!(!renewals.begin(now, &pace), "two at a time");
+                let left = expires.and_then(|end| end.checked_sub(second)).filter(|left| *left > 0);
+                renewals.end(now, left.map(Duration::from_secs), &pace);
+                begins.push(second);
             }
-            tokio::time::advance(Duration::from_secs(1)).await;
         }
-        assert_eq!(at, [0, 2, 6, 14, 30, 62, 122, 182, 242]);
-        tokio::time::advance(Duration::from_secs(130)).await;
-        assert!(renewals.begin(Instant::now(), &pace), "after a long good time");
-        renewals.end(Instant::now(), None, &pace);
-        tokio::time::advance(Duration::from_secs(2)).await;
-        assert!(renewals.begin(Instant::now(), &pace), "the waits start over");
+        begins
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn credentials_that_a_command_returns_until_they_expire_are_renewed_about_then() {
-        let (pace, begun, expires) = (Pace::default(), Instant::now(), Instant::now() + Duration::from_secs(60));
-        let (mut renewals, mut at) = (Renewals::default(), Vec::new());
-        while begun.elapsed() < Duration::from_secs(100) {
-            let now = Instant::now();
-            if renewals.begin(now, &pace) {
-                let left = Some(expires.saturating_duration_since(now)).filter(|left| !left.is_zero());
-                renewals.end(now, left, &pace);
-                at.push(begun.elapsed().as_secs());
-            }
-            tokio::time::advance(Duration::from_secs(1)).await;
-        }
-        assert_eq!(at, [0, 2, 6, 14, 30, 45, 47, 51, 56, 58, 60, 62, 66, 74, 90]);
+    #[test]
+    fn renewals_are_one_at_a_time_and_further_and_further_apart() {
+        let (mut renewals, start) = (Renewals::default(), Instant::now());
+        assert_eq!(begins(&mut renewals, start, 300, None), [0, 2, 6, 14, 30, 62, 122, 182, 242]);
+        let later = start + Duration::from_secs(430);
+        assert_eq!(begins(&mut renewals, later, 3, None), [0, 2], "the waits start over after a long good time");
+    }
+
+    #[test]
+    fn credentials_that_a_command_returns_until_they_expire_are_renewed_about_then() {
+        let begins = begins(&mut Renewals::default(), Instant::now(), 100, Some(60));
+        assert_eq!(begins, [0, 2, 6, 14, 30, 45, 47, 51, 56, 58, 60, 62, 66, 74, 90]);
     }
 }

@@ -8,14 +8,14 @@ use super::request;
 
 /// Asks a cluster for one object of each kind, and begins a watch of each. Returns a line for each request: that it passed, or why it
 /// failed and what to do.
-pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String]) -> Vec<Result<String, String>> {
+pub async fn check(target: &Target, namespaces: &[String]) -> Vec<Result<String, String>> {
     let mut lines = Vec::new();
     let scopes: Vec<Option<&str>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().map(|name| Some(name.as_str())).collect() };
     for namespace in scopes {
         let place = namespace.map_or_else(|| "all namespaces".to_owned(), |name| format!("namespace {name}"));
-        for kind in kinds {
-            let (collection, resource) = (request::collection(*kind, namespace), kind.resource());
+        for kind in Kind::ALL {
+            let (collection, resource) = (request::collection(kind, namespace), kind.resource());
             for (verb, parameters) in [("list", "limit=1"), ("watch", "watch=1&timeoutSeconds=1")] {
                 match request::get(&target.access, &format!("{collection}?{parameters}")).await {
                     Ok(_) => lines.push(Ok(format!("{}: can {verb} {resource} in {place}", target.name))),

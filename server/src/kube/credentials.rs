@@ -159,13 +159,9 @@ impl Credentials {
         let expires_at_millis = self.ask_command(&mut config, may_ask, pace).await?;
         let (warnings, is_confidential) = (self.warnings(&config), is_confidential(&config));
         let address = config.cluster_url.to_string();
-        let known = match request {
-            CredentialRequest::Renewal(before) => Some(before.credentials),
-            _ => None,
-        };
         let build = move || {
             fingerprint.credentials = hash(&(fingerprint.settings, auth(&config), files(&config)));
-            if known == Some(fingerprint.credentials) {
+            if matches!(request, CredentialRequest::Renewal(before) if before.credentials == fingerprint.credentials) {
                 return Ok(None);
             }
             let client = client_for(config)?;
@@ -314,13 +310,14 @@ fn hash(what: &impl Hash) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn the_same_kubeconfig_read_again_is_the_same() {
-        let env: Vec<_> =
-            (0..20).map(|n| serde_json::json!({ "name": format!("N{n}"), "value": "v", "x": "y" })).collect();
-        let user = serde_json::json!({ "exec": { "command": "fetch", "env": env } });
+        let env: Vec<_> = (0..20).map(|n| json!({ "name": format!("N{n}"), "value": "v", "x": "y" })).collect();
+        let user = json!({ "exec": { "command": "fetch", "env": env } });
         let read = || {
             let mut config = kube::Config::new("http://localhost".parse().unwrap_or_default());
             config.auth_info = serde_json::from_value(user.clone()).unwrap_or_default();
@@ -333,7 +330,7 @@ mod tests {
     #[tokio::test]
     async fn an_empty_namespace_of_a_context_is_the_default_one() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let config = serde_json::json!({
+        let config = json!({
             "contexts": [{ "name": "a", "context": { "cluster": "c", "user": "u", "namespace": "" } }],
             "clusters": [{ "name": "c", "cluster": { "server": "http://127.0.0.1:1" } }],
         });
@@ -344,20 +341,23 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_command_that_would_run_is_known() {
-        for (user, is_command) in [
-            (serde_json::json!({ "exec": { "command": "fetch" } }), true),
-            (serde_json::json!({ "token": "a", "exec": { "command": "fetch" } }), false),
-            (serde_json::json!({ "username": "a", "exec": { "command": "fetch" } }), true),
-            (
-                serde_json::json!({ "token": "a", "auth-provider": { "name": "gcp", "config": { "cmd-path": "f" } } }),
-                true,
-            ),
-            (serde_json::json!({ "auth-provider": { "name": "gcp", "config": { "cmd-path": "fetch" } } }), true),
-            (serde_json::json!({ "auth-provider": { "name": "oidc", "config": { "id-token": "a" } } }), false),
-            (serde_json::json!({ "token": "a" }), false),
+    fn it_is_known_which_users_show_a_secret_and_for_which_a_command_is_run() {
+        for (user, is_secret, is_command) in [
+            (json!({ "exec": { "command": "fetch" } }), false, true),
+            (json!({ "token": "a", "exec": { "command": "fetch" } }), true, false),
+            (json!({ "username": "a", "exec": { "command": "fetch" } }), false, true),
+            (json!({ "token": "a", "auth-provider": { "name": "gcp", "config": { "cmd-path": "f" } } }), true, true),
+            (json!({ "auth-provider": { "name": "gcp", "config": { "cmd-path": "fetch" } } }), true, true),
+            (json!({ "auth-provider": { "name": "oidc", "config": { "id-token": "a" } } }), true, false),
+            (json!({ "auth-provider": { "name": "a", "config": {} } }), true, false),
+            (json!({ "token": "a" }), true, false),
+            (json!({ "tokenFile": "a" }), true, false),
+            (json!({ "username": "a", "password": "b" }), true, false),
+            (json!({ "username": "a" }), false, false),
+            (json!({ "client-certificate": "a", "client-key": "b" }), false, false),
         ] {
-            assert_eq!(runs_command(&serde_json::from_value(user.clone()).unwrap()), is_command, "{user}");
+            let auth = serde_json::from_value(user.clone()).unwrap();
+            assert_eq!((has_secret(&auth), runs_command(&auth)), (is_secret, is_command), "{user}");
         }
     }
 
@@ -376,21 +376,6 @@ mod tests {
             config.accept_invalid_certs = is_unchecked;
             config.proxy_url = proxy.map(|proxy| proxy.parse().unwrap());
             assert_eq!(is_confidential(&config), is_its_own, "{address} {is_unchecked} {proxy:?}");
-        }
-    }
-
-    #[test]
-    fn whatever_is_shown_with_requests_can_be_read_on_the_way() {
-        for (user, is_secret) in [
-            (serde_json::json!({ "token": "a" }), true),
-            (serde_json::json!({ "tokenFile": "a" }), true),
-            (serde_json::json!({ "username": "a", "password": "b" }), true),
-            (serde_json::json!({ "auth-provider": { "name": "a", "config": {} } }), true),
-            (serde_json::json!({ "username": "a" }), false),
-            (serde_json::json!({ "client-certificate": "a", "client-key": "b" }), false),
-        ] {
-            let auth = serde_json::from_value(user.clone()).unwrap();
-            assert_eq!(has_secret(&auth), is_secret, "{user}");
         }
     }
 }

@@ -57,8 +57,10 @@ fn has_odd_condition(conditions: &[Condition]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use timeline::fact::Kind;
+
+    use super::*;
+    use crate::feed::recording::RawLine;
 
     const NOW: Millis = 1_795_260_000_000;
 
@@ -68,11 +70,8 @@ mod tests {
 
     #[test]
     fn what_every_api_server_sends_is_not_odd() {
-        let text =
-            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/node-lost.jsonl")).unwrap();
-        for line in text.lines() {
-            let line: crate::feed::recording::RecordedLine<'_, &serde_json::value::RawValue> =
-                serde_json::from_str(line).unwrap();
+        for line in include_str!("../../tests/traces/node-lost.jsonl").lines() {
+            let line = RawLine::parse(line).unwrap();
             let kind = Kind::from_name(&line.kind);
             let is_object = !line.object.get().starts_with("{}") && line.object.get().contains("uid");
             if let Some(kind) = kind.filter(|_| is_object) {

@@ -343,4 +343,6 @@ fn millis(rfc3339: Option<&str>) -> Option<Millis> {
 }
 
 #[cfg(test)]
+pub(crate) mod fixtures;
+#[cfg(test)]
 mod tests;

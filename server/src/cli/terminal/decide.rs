@@ -39,6 +39,7 @@ pub(super) enum Decision {
 
 /// Waits for one Deployment: the one that has the name when waiting begins, as `kubectl rollout status` does. Another one
 /// that gets the name later is another rollout.
+#[derive(Default)]
 pub(super) struct WaitDecider {
     namespace: String,
     fail_fast: bool,
@@ -55,15 +56,7 @@ pub(super) struct WaitDecider {
 
 impl WaitDecider {
     pub(super) fn new(namespace: &str, fail_fast: bool, is_here: bool) -> Self {
-        Self {
-            namespace: namespace.to_owned(),
-            fail_fast,
-            is_here,
-            was_live: false,
-            stale_since: None,
-            was_there: false,
-            uid: None,
-        }
+        Self { namespace: namespace.to_owned(), fail_fast, is_here, ..Self::default() }
     }
 
     /// Returns the time at which a cluster that stays stale cannot be watched.

@@ -27,7 +27,7 @@ mod wait;
 use timeline::words::{clock, moment};
 
 pub(super) use decide::UNREACHABLE_AFTER;
-pub use origin::{file, page, path};
+pub use origin::{cluster, file, page, path};
 pub use share::share;
 pub use trace::trace;
 pub use wait::wait;

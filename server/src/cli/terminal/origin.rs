@@ -1,6 +1,5 @@
 //! The source of rollouts in the terminal: a cluster that is watched here, or a running server with its pages and files.
 
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,12 +10,11 @@ use super::options::{DeploymentArgument, FollowOptions};
 use super::server::RemoteServer;
 use super::{feed, plain};
 use crate::access::fetch::ResponseLimits;
-use crate::cli::{Export, clusters};
+use crate::cli::clusters::{self, ClusterConfig, NO_CONTEXT};
+use crate::cli::config::Config;
+use crate::cli::{Clusters, Export};
 use crate::hub::Handle;
-use crate::kube::access::Target;
-use crate::kube::credentials::Credentials;
-use crate::kube::kubeconfig::Contexts;
-use crate::kube::{self, Counters, Pace};
+use crate::kube::{self, Counters};
 use crate::telemetry::print;
 
 /// A document must be there within this time, and is no larger.
@@ -46,7 +44,8 @@ impl Origin {
             let namespace = from.namespace.clone().unwrap_or_else(|| "default".to_owned());
             return Ok(Self { cluster, namespace, source: Source::Server(server, known) });
         }
-        let target = target(from).await?;
+        let target = cluster(from)?.target().await?;
+        target.warnings.iter().for_each(|warning| print::error(&plain(warning)));
         let namespace = from.namespace.clone().unwrap_or_else(|| target.namespace.clone());
         let counters = Arc::new(Counters::default());
         let (hub, events) = Handle::start(&target.name, counters.clone(), Retention::default());
@@ -84,16 +83,18 @@ impl Origin {
     }
 }
 
-async fn target(from: &FollowOptions) -> anyhow::Result<Target> {
-    let contexts = Contexts::read(from.kubeconfig.as_deref())?;
-    let context = contexts.choose(from.context.as_deref())?;
-    let name = context.clone().unwrap_or_else(|| "in-cluster".to_owned());
-    let credentials = Credentials::new(contexts, context, name)
-        .impersonating(from.impersonation.clone())
-        .asking_people(std::io::stdin().is_terminal());
-    let target = credentials.target(&Pace::default()).await?;
-    target.warnings.iter().for_each(|warning| print::error(&plain(warning)));
-    Ok(target)
+/// Returns the cluster that the options name.
+///
+/// # Errors
+/// When the kubeconfig cannot be read or lacks the context.
+pub fn cluster(from: &FollowOptions) -> anyhow::Result<ClusterConfig> {
+    let asked = Clusters {
+        kubeconfig: from.kubeconfig.clone(),
+        context: from.context.iter().cloned().collect(),
+        impersonation: from.impersonation.clone(),
+        ..Clusters::default()
+    };
+    clusters::cluster_configs(&asked, &[], &Config::default())?.pop().context(NO_CONTEXT)
 }
 
 /// Returns the URL of a Deployment's page, of the list of a namespace, or of everything, on the server that the options name.

@@ -111,64 +111,35 @@ fn restarts(follower: &Follower) -> Vec<(Uid, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use timeline::fact::{
-        Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentNow, DeploymentSpec,
-        DeploymentStatus, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow, Role, Seen,
-    };
+    use serde_json::json;
+    use timeline::Timeline;
+    use timeline::fact::Kind;
     use timeline::view::{self, Now};
     use timeline::wire::{Objects, Said, ServerFrame, Snapshot};
-    use timeline::{Fact, Timeline};
 
     use super::super::feed::FeedEvent;
     use super::*;
-
-    const WEB: Uid = Uid::from_bits(1);
-
-    fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
-        let (namespace, name, controller) = ("shop".into(), name.into(), controller.map(Uid::from_bits));
-        Meta { uid: Uid::from_bits(number), namespace, name, controller, ..Meta::default() }
-    }
+    use crate::kube::translate::fixtures::{object, ready_pod, tell, uid};
 
     /// A follower of a complete rollout of one pod, whose container was restarted before it became ready at that time.
     fn follower_of_restarted_pod(now: Instant) -> Follower {
-        let status = DeploymentStatus { replicas: 1, updated: 1, available: 1, ..DeploymentStatus::default() };
-        let spec = DeploymentSpec { replicas: 1, ..DeploymentSpec::default() };
-        let deployment = DeploymentNow { revision: Some(1), spec, status, ..DeploymentNow::default() };
-        let counts = ReplicaSetCounts { desired: 1, replicas: 1, available: 1 };
-        let set = ReplicaSetNow { counts, probe_millis: 30_000, ..ReplicaSetNow::default() };
-        let ready = Condition {
-            status: ConditionStatus::True,
-            reason: String::new(),
-            message: String::new(),
-            last_transition_millis: None,
-            last_update_millis: None,
-        };
-        let container = Container::new("web".into(), Role::App);
-        let container = Container { state: Some(ContainerState::Running), restarts: 1, ..container };
-        let pod = PodFact {
-            meta: meta(3, "web-1-a", Some(2)),
-            node: Some("node-1".into()),
-            phase: Phase::Running,
-            ready: Some(ready),
-            containers: vec![container],
-            ..PodFact::default()
-        };
-        let set = ReplicaSetFact {
-            meta: meta(2, "web-1", Some(1)),
-            revision: Some(1),
-            now: set,
-            ..ReplicaSetFact::default()
-        };
-        let deployment = DeploymentFact { meta: meta(1, "web", None), now: deployment };
+        let containers = json!([{ "name": "web", "readinessProbe": {} }]);
+        let of = json!({
+            "annotations": { "deployment.kubernetes.io/revision": "1" },
+            "spec": { "replicas": 1, "template": { "spec": { "containers": containers } } },
+            "status": { "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1 },
+        });
+        let pod = ready_pod(&json!({ "name": "web", "restartCount": 1, "state": { "running": {} } }));
         let mut timeline = Timeline::new();
-        timeline.apply(1_000, Fact::Deployment(Box::new(deployment), Seen::Added));
-        timeline.apply(1_000, Fact::ReplicaSet(Box::new(set), Seen::Added));
-        timeline.apply(1_000, Fact::Pod(Box::new(pod), Seen::Added));
-        let view = view::view(timeline.model(), WEB, Now { millis: 1_000, skew_millis: 0 });
+        tell(&mut timeline, 1_000, Kind::Deployment, &object(1, None, &of));
+        tell(&mut timeline, 1_000, Kind::ReplicaSet, &object(2, Some(("Deployment", 1)), &of));
+        tell(&mut timeline, 1_000, Kind::Pod, &object(3, Some(("ReplicaSet", 2)), &pod));
+        let deployment = uid(1).parse().unwrap();
+        let view = view::view(timeline.model(), deployment, Now { millis: 1_000, skew_millis: 0 });
         let snapshot = Snapshot {
             now_millis: 1_000,
-            deployment: Some(WEB),
-            objects: Objects::of(timeline.model(), WEB),
+            deployment: Some(deployment),
+            objects: Objects::of(timeline.model(), deployment),
             said: Said { view, ..Said::default() },
             ..Snapshot::default()
         };

@@ -333,12 +333,7 @@ fn draining(follower: &Follower) -> String {
 
 /// Returns why the rollout is not complete, with the evidence.
 fn evidence(view: &View, now_millis: Millis) -> String {
-    let mut words = String::new();
-    if !view.verdict.why.is_empty() {
-        words.push(' ');
-        words.push_str(&plain(&view.verdict.why));
-    }
-    words.push_str(&format!(" {}", plain(&view.next)));
+    let mut words = format!(" {}", plain(&view.explanation()));
     if let Some(remedy) = &view.remedy {
         words.push_str(&format!(" {}: `{}`.", plain(&remedy.what), plain(&remedy.command)));
     }

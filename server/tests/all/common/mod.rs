@@ -1,6 +1,7 @@
 //! Helpers of several test modules, and the recordings of a real control plane.
 
 pub mod addresses;
+pub mod asking_store;
 pub mod audit;
 pub mod chaos;
 pub mod damage;

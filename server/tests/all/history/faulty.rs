@@ -11,7 +11,7 @@ use server::history::activity::ActivityChanges;
 use server::history::batch::unpack;
 use server::history::journal::JournalEntry;
 use server::history::sqlite::{FILE, Sqlite};
-use server::history::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
+use server::history::store::{Store, StoreError};
 use server::history::{Archive, RestoreResult, tap};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
@@ -20,52 +20,25 @@ use timeline::fact::{Kind, Seen};
 use timeline::wire::Unwritten;
 use timeline::{Millis, Retention};
 
+use crate::common::asking_store::{self, Call};
 use crate::common::{sqlite, until};
 use crate::history::{SMALL, in_folder};
-
-/// A store that fails, or does not answer, while it is told to.
-struct Faulty {
-    store: Sqlite,
-    fault: Arc<AtomicU8>,
-}
 
 const FAILS: u8 = 1;
 const HANGS: u8 = 2;
 const HUNG: u8 = 3;
 
-impl Faulty {
-    fn fail(&self) -> Result<(), StoreError> {
-        match self.fault.load(Ordering::Relaxed) {
-            FAILS => Err(StoreError::Failed("there is no room left".into())),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Store for Faulty {
-    fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
-        let _ = self.fault.compare_exchange(HANGS, HUNG, Ordering::Relaxed, Ordering::Relaxed);
-        while self.fault.load(Ordering::Relaxed) == HUNG {
+/// Fails, or does not answer, while it is told to.
+fn act(fault: &AtomicU8, call: Call<'_>) -> Result<(), StoreError> {
+    if matches!(call, Call::Commit(_)) {
+        let _ = fault.compare_exchange(HANGS, HUNG, Ordering::Relaxed, Ordering::Relaxed);
+        while fault.load(Ordering::Relaxed) == HUNG {
             std::thread::sleep(Duration::from_millis(5)); // a disk that takes its time
         }
-        self.fail()?;
-        self.store.commit(commits)
     }
-
-    fn resume(&mut self, cluster: &str, use_checkpoint: bool) -> Result<Option<StoredCluster>, StoreError> {
-        self.store.resume(cluster, use_checkpoint)
-    }
-
-    fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
-        self.store.last_response(cluster)
-    }
-
-    fn tidy(&mut self, _: Millis) -> Result<bool, StoreError> {
-        self.fail().map(|()| false)
-    }
-
-    fn bytes(&mut self) -> Result<u64, StoreError> {
-        self.store.bytes()
+    match (fault.load(Ordering::Relaxed), call) {
+        (FAILS, Call::Commit(_) | Call::Tidy) => Err(StoreError::Failed("there is no room left".into())),
+        _ => Ok(()),
     }
 }
 
@@ -74,8 +47,8 @@ fn faulty(folder: &Path, fault: u8) -> (Archive, Arc<AtomicU8>) {
     let (place, of_store) = (folder.to_owned(), fault.clone());
     let options = in_folder(&place);
     let open = move || {
-        let store: Box<dyn Store> = Box::new(Faulty { store: Sqlite::open(&place, SMALL)?, fault: of_store.clone() });
-        Ok(store)
+        let fault = of_store.clone();
+        asking_store::open(&place, SMALL, move |call| act(&fault, call))
     };
     (Archive::with_store(options, open), fault)
 }
@@ -236,8 +209,7 @@ async fn a_store_that_could_not_be_opened_is_opened_and_read_though_there_is_not
             return Err(StoreError::Failed("it is not there yet".into()));
         }
         // Its first tidy makes it fail.
-        let fault = Arc::new(AtomicU8::new(FAILS));
-        Ok(Box::new(Faulty { store: Sqlite::open(&place, SMALL)?, fault }) as Box<dyn Store>)
+        asking_store::open(&place, SMALL, |call| act(&AtomicU8::new(FAILS), call))
     });
     assert!(archive.read(|reader| reader.clusters()).await.is_err());
     assert!(archive.unwritten.borrow().is_some());
@@ -249,40 +221,21 @@ async fn a_store_that_could_not_be_opened_is_opened_and_read_though_there_is_not
     assert!(archive.read(|reader| reader.clusters()).await.unwrap().is_empty());
 }
 
-/// A store that stores nothing, but of each commit whether it has lines, and how many episodes.
-struct Noting(Arc<Mutex<Vec<(bool, usize)>>>);
-
-impl Store for Noting {
-    fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
-        let noted = commits.iter().map(|commit| (commit.lines.is_some(), commit.episodes.len()));
-        self.0.lock().unwrap().extend(noted);
-        Ok(CommitResult::all(commits))
-    }
-
-    fn resume(&mut self, _: &str, _: bool) -> Result<Option<StoredCluster>, StoreError> {
-        Ok(None)
-    }
-
-    fn last_response(&mut self, _: &str) -> Result<Option<Millis>, StoreError> {
-        Ok(None)
-    }
-
-    fn tidy(&mut self, _: Millis) -> Result<bool, StoreError> {
-        Ok(false)
-    }
-
-    fn bytes(&mut self) -> Result<u64, StoreError> {
-        Ok(0)
-    }
-}
-
 /// The program waits for a while at its end, and there may be very many episodes that go on.
 #[tokio::test]
 async fn the_last_observations_are_written_before_the_episodes_that_go_on() {
     let (folder, commits) = (tempfile::tempdir().unwrap(), Arc::new(Mutex::new(Vec::new())));
-    let noted = commits.clone();
-    let archive =
-        Archive::with_store(in_folder(folder.path()), move || Ok(Box::new(Noting(noted.clone())) as Box<dyn Store>));
+    let (place, noted) = (folder.path().to_owned(), commits.clone());
+    let archive = Archive::with_store(in_folder(folder.path()), move || {
+        let noted = noted.clone();
+        asking_store::open(&place, SMALL, move |call| {
+            if let Call::Commit(commits) = call {
+                let content = commits.iter().map(|commit| (commit.lines.is_some(), commit.episodes.len()));
+                noted.lock().unwrap().extend(content);
+            }
+            Ok(())
+        })
+    });
     let mut journal = archive.journal("c");
     journal.note(&set(1, 1_000));
     let active = vec!["00000000-0000-4000-8000-000000000001".parse().unwrap()];

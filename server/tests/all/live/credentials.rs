@@ -8,7 +8,7 @@ use server::cli::Clusters;
 use server::cli::clusters;
 use server::cli::config::{self, Config};
 use server::kube::Pace;
-use timeline::{Retention, fact::Kind};
+use timeline::Retention;
 
 use crate::common::until::until;
 use crate::live::support::{
@@ -255,7 +255,7 @@ async fn a_command_that_hangs_is_ended_and_tried_again() {
     folder.write(api.address, &folder.user_of(&script));
     // Long enough for the third one, which answers, on a machine that has other things to do.
     let cluster = folder.cluster_whose_command_has(Duration::from_secs(5));
-    let hub = cluster.watch(&Kind::ALL, Retention::default(), None).0;
+    let hub = cluster.watch(Retention::default(), None).0;
     for words in ["takes too long", "did not finish within"] {
         until_connection(&hub, words, |now| is_stale(now, words)).await;
     }
@@ -277,7 +277,7 @@ async fn only_the_first_attempt_asks_people_where_several_clusters_are_watched()
         let mut cluster = folder.cluster_whose_command_has(Duration::from_secs(5));
         cluster.credentials = cluster.credentials.asking_people(true);
         cluster.asks_once = asks_once;
-        let hub = cluster.watch(&Kind::ALL, Retention::default(), None).0;
+        let hub = cluster.watch(Retention::default(), None).0;
         until_live(&hub).await;
         let asked = std::fs::read_to_string(folder.0.path().join("asked")).unwrap();
         let asked: Vec<bool> = asked.lines().map(|line| line.contains(r#""interactive":true"#)).collect();
@@ -290,7 +290,7 @@ async fn a_kubeconfig_that_is_mended_while_a_cluster_waits_for_its_first_credent
     let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
     api.take_only("good");
     folder.write(api.address, &folder.user_of("exit 3"));
-    let hub = folder.cluster().watch(&Kind::ALL, Retention::default(), None).0;
+    let hub = folder.cluster().watch(Retention::default(), None).0;
     until_connection(&hub, "what is wrong", |now| is_stale(now, "failed (exit status: 3)")).await;
     folder.write(api.address, &token("good"));
     until_live(&hub).await;
@@ -302,7 +302,7 @@ async fn a_kubeconfig_that_is_gone_as_soon_as_it_is_read_is_enough() {
     folder.write(api.address, "{}");
     let wanted = folder.cluster();
     std::fs::remove_file(folder.kubeconfig()).unwrap();
-    until_live(&wanted.watch(&Kind::ALL, Retention::default(), None).0).await;
+    until_live(&wanted.watch(Retention::default(), None).0).await;
 }
 
 #[tokio::test]
@@ -312,7 +312,7 @@ async fn where_others_reach_it_no_command_is_run_whenever_the_kubeconfig_names_i
     let command = folder.user_of(&answer(&token("good")));
     folder.write(api.address, &command);
     let cluster = folder.cluster().without_commands();
-    let hub = cluster.watch(&Kind::ALL, Retention::default(), None).0;
+    let hub = cluster.watch(Retention::default(), None).0;
     let refused = "runs none unless it is started with --allow-exec-plugins";
     until_connection(&hub, "it is refused", |now| is_stale(now, refused)).await;
     folder.write(api.address, &token("good"));
@@ -328,7 +328,7 @@ async fn where_others_reach_it_no_command_is_run_whenever_the_kubeconfig_names_i
     let provider = serde_json::json!({ "name": "gcp", "config": { "cmd-path": "sh", "cmd-args": script } });
     folder.write(api.address, &serde_json::json!({ "auth-provider": provider }).to_string());
     let cluster = folder.cluster().without_commands();
-    let old = cluster.watch(&Kind::ALL, Retention::default(), None).0;
+    let old = cluster.watch(Retention::default(), None).0;
     until_connection(&old, "it is refused", |now| is_stale(now, refused)).await;
     assert_eq!(folder.runs(), 0);
     folder.write(api.address, &token("better"));

@@ -7,44 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use server::feed::recording::Recording;
 use server::history::Archive;
 use server::history::options::{Limits, Location, Options};
-use server::history::sqlite::Sqlite;
-use server::history::store::{Commit, CommitResult, EpisodeSelector, Store, StoreError, StoredCluster};
-use timeline::{Millis, Model};
+use server::history::store::{EpisodeSelector, StoreError};
+use timeline::Model;
 
+use crate::common::asking_store::{self, Call};
 use crate::common::until::until;
 use crate::live::kept::{archive, model, resumed};
 use crate::live::support::{FakeApi, Verb, Watched, deployment, pod, replica_set, shop, until_connection, until_live};
-
-/// A store that is found damaged when it is told to.
-struct Fragile {
-    store: Sqlite,
-    is_damaged: Arc<AtomicBool>,
-}
-
-impl Store for Fragile {
-    fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
-        if self.is_damaged.swap(false, Ordering::Relaxed) {
-            return Err(StoreError::Damaged { place: "here".into(), why: "a page is torn".into() });
-        }
-        self.store.commit(commits)
-    }
-
-    fn resume(&mut self, cluster: &str, use_checkpoint: bool) -> Result<Option<StoredCluster>, StoreError> {
-        self.store.resume(cluster, use_checkpoint)
-    }
-
-    fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
-        self.store.last_response(cluster)
-    }
-
-    fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
-        self.store.tidy(now_millis)
-    }
-
-    fn bytes(&mut self) -> Result<u64, StoreError> {
-        self.store.bytes()
-    }
-}
 
 /// Keeps in one folder after the other: the next one once the one before is found damaged.
 fn fragile(folder: &Path, is_damaged: &Arc<AtomicBool>) -> Archive {
@@ -52,8 +21,13 @@ fn fragile(folder: &Path, is_damaged: &Arc<AtomicBool>) -> Archive {
     let options = Options { location: Location::Folder(place.clone()), limits: Limits::default() };
     Archive::with_store(options, move || {
         number += 1;
-        let store = Sqlite::open(&place.join(number.to_string()), Limits::default())?;
-        Ok(Box::new(Fragile { store, is_damaged: of_store.clone() }) as Box<dyn Store>)
+        let is_damaged = of_store.clone();
+        asking_store::open(&place.join(number.to_string()), Limits::default(), move |call| match call {
+            Call::Commit(_) if is_damaged.swap(false, Ordering::Relaxed) => {
+                Err(StoreError::Damaged { place: "here".into(), why: "a page is torn".into() })
+            }
+            _ => Ok(()),
+        })
     })
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use server::history::batch::Batch;
 use server::history::options::{Limits, Location, Options};
 use server::history::sqlite::Sqlite;
-use server::history::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
+use server::history::store::{Commit, Store, StoreError};
 use server::history::{Archive, RestoreResult};
 use server::kube::InitialState;
 use timeline::model::EndReason;
@@ -17,6 +17,7 @@ use timeline::wire::{Connection, ConnectionState};
 use timeline::{Millis, Model};
 
 use crate::common;
+use crate::common::asking_store::{self, Call};
 use crate::common::until::until;
 use crate::live::program::{Serving, get, kubeconfig};
 use crate::live::support::{
@@ -139,40 +140,6 @@ async fn a_file_that_another_one_has_at_the_start_is_read_once_it_is_free() {
     .await;
 }
 
-/// A store that takes its time to tell what is kept, while it is told to.
-struct Slow {
-    store: Sqlite,
-    is_slow: Arc<AtomicBool>,
-    is_asked: Arc<AtomicBool>,
-}
-
-impl Store for Slow {
-    fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
-        self.store.commit(commits)
-    }
-
-    fn resume(&mut self, cluster: &str, use_checkpoint: bool) -> Result<Option<StoredCluster>, StoreError> {
-        let stored = self.store.resume(cluster, use_checkpoint);
-        self.is_asked.store(true, Ordering::Relaxed);
-        while self.is_slow.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_millis(5)); // a server far away
-        }
-        stored
-    }
-
-    fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
-        self.store.last_response(cluster)
-    }
-
-    fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
-        self.store.tidy(now_millis)
-    }
-
-    fn bytes(&mut self) -> Result<u64, StoreError> {
-        self.store.bytes()
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_past_is_read_late_the_present_is_shown_and_nothing_of_it_is_lost() {
     let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
@@ -187,8 +154,16 @@ async fn while_the_past_is_read_late_the_present_is_shown_and_nothing_of_it_is_l
             if times == 1 {
                 return Err(StoreError::Failed("not now".into()));
             }
-            let store = Sqlite::open(&place, Limits::default())?;
-            Ok(Box::new(Slow { store, is_slow: is_slow.clone(), is_asked: is_asked.clone() }) as Box<dyn Store>)
+            let (is_slow, is_asked) = (is_slow.clone(), is_asked.clone());
+            asking_store::open(&place, Limits::default(), move |call| {
+                if matches!(call, Call::Resume) {
+                    is_asked.store(true, Ordering::Relaxed);
+                    while is_slow.load(Ordering::Relaxed) {
+                        std::thread::sleep(Duration::from_millis(5)); // a server far away
+                    }
+                }
+                Ok(())
+            })
         })
     };
     let watched = Watched::kept(&api, &second);

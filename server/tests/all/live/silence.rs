@@ -244,13 +244,13 @@ async fn a_check_of_a_server_that_never_answers_ends() {
         namespace: "shop".into(),
         warnings: Vec::new(),
     };
-    let check = kube::check::check(&target, &Kind::ALL, &[]);
+    let check = kube::check::check(&target, &[]);
     let lines = tokio::time::timeout(Duration::from_secs(20), check).await.unwrap();
     assert!(matches!(&lines[..], [Err(why)] if why.contains("does not respond")), "{lines:?}");
 
     api.stand(Verb::List, "deployments", None);
     api.stand(Verb::Watch, "pods", Some(Fault::Status(403)));
-    let lines = kube::check::check(&target, &Kind::ALL, &[]).await;
+    let lines = kube::check::check(&target, &[]).await;
     assert_eq!(lines.len(), 2 * Kind::ALL.len(), "{lines:?}");
     let failed: Vec<&String> = lines.iter().filter_map(|line| line.as_ref().err()).collect();
     let is_named = |why: &str| why.contains("no permission to watch pods in all namespaces");

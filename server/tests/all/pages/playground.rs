@@ -14,7 +14,6 @@ use server::feed::playground::{Options, Playground};
 use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
 use timeline::Retention;
-use timeline::fact::Kind;
 
 use crate::common;
 use crate::common::until::until;
@@ -163,7 +162,7 @@ async fn at_every_speed_its_pages_are_in_the_clusters_time() {
     let (playground, kubeconfig) = started("speed").await;
     let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), ..Clusters::default() };
     let wanted = clusters::cluster_configs(&clusters, &[], &Config::default()).unwrap().remove(0);
-    let (hub, events) = wanted.watch(&Kind::ALL, Retention::default(), None);
+    let (hub, events) = wanted.watch(Retention::default(), None);
     tokio::spawn(playground.clone().send_clock(events));
     let rollcast = site::site_of(vec![hub.clone()], Site { playground: Some(playground), ..Site::default() });
     let rolled_out = async |revision: u64| {

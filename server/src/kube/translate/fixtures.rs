@@ -1,0 +1,42 @@
+//! Objects for the tests of those who follow facts.
+
+use serde_json::{Value, json};
+use timeline::fact::{Kind, Seen};
+use timeline::{Millis, Timeline};
+
+use super::Object;
+
+pub(crate) fn uid(number: u32) -> String {
+    format!("00000000-0000-4000-8000-{number:012}")
+}
+
+/// An object of that number, controlled by that one.
+pub(crate) fn object(number: u32, owner: Option<(&str, u32)>, of: &Value) -> Value {
+    let owners: Vec<Value> =
+        owner.iter().map(|(kind, of)| json!({ "kind": kind, "controller": true, "uid": uid(*of) })).collect();
+    let (name, annotations) = (format!("web-{number}"), &of["annotations"]);
+    let metadata = json!({ "uid": uid(number), "name": name, "annotations": annotations, "ownerReferences": owners });
+    json!({ "metadata": metadata, "spec": of["spec"], "status": of["status"] })
+}
+
+pub(crate) fn one_replica() -> Value {
+    json!({ "spec": { "replicas": 1 }, "status": { "replicas": 1, "availableReplicas": 1 } })
+}
+
+/// A pod that is ready, with the status of its container.
+pub(crate) fn ready_pod(container: &Value) -> Value {
+    json!({
+        "spec": { "nodeName": "node-1", "containers": [{ "name": "web" }] },
+        "status": {
+            "phase": "Running",
+            "conditions": [{ "type": "Ready", "status": "True" }],
+            "containerStatuses": [container],
+        },
+    })
+}
+
+/// Tells a timeline of an object.
+pub(crate) fn tell(timeline: &mut Timeline, at_millis: Millis, kind: Kind, object: &Value) {
+    let fact = Object::decode(kind, &object.to_string()).unwrap().fact(Seen::Added).unwrap().unwrap();
+    timeline.apply(at_millis, fact);
+}
