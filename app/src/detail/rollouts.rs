@@ -83,12 +83,10 @@ impl RolloutsDetail {
         }
     }
 
-    /// The sentence about rollouts that are past retention; empty when there are none.
+    /// The sentence about rollouts that are past retention, where there are any.
     pub fn pruned_said(&self) -> String {
-        match self.pruned {
-            0 => String::new(),
-            many => format!("{} before these {} not listed here any more.", count(many, "rollout"), is_are(many)),
-        }
+        let many = count(self.pruned, "rollout");
+        format!("{many} before these {} not listed here any more.", is_are(self.pruned))
     }
 
     /// Address of the page that compares the last one with earlier ones.

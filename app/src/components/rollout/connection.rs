@@ -48,17 +48,16 @@ pub fn ConnectionBars(board: Board) -> impl IntoView {
         }
         progress(&board.connection.read(), |at_millis| board.dated(at_millis))
     };
+    let unwritten = move || {
+        let said = unwritten(&board.connection.read(), |at_millis| board.dated(at_millis));
+        said.map(|said| format!("{said} Live data is still shown.")).unwrap_or_default()
+    };
     view! {
         <Banner test_id="banner" words=move || trouble(board).unwrap_or_default() countdown=next/>
         <Banner test_id="forbidden" words=move || forbidden(&board.connection.read())/>
-        <Banner test_id="unwritten" words=move || unwritten_words(board).unwrap_or_default()/>
+        <Banner test_id="unwritten" words=unwritten/>
         <Role board/>
     }
-}
-
-fn unwritten_words(board: Board) -> Option<String> {
-    let said = unwritten(&board.connection.read(), |at_millis| board.dated(at_millis))?;
-    Some(format!("{said} Live data is still shown."))
 }
 
 fn trouble(board: Board) -> Option<String> {
