@@ -112,7 +112,7 @@ async fn the_course_of_a_rollout_is_that_of_what_was_seen() {
         }
         assert!(startup.steps.iter().all(|step| step.median_millis <= step.slowest_millis));
         for pod in &startup.pods {
-            let was = model.pods.get(&pod.uid).unwrap();
+            let was = model.pods.values().find(|was| was.name == pod.name).unwrap();
             let available = was.states.iter().find(|(state, _)| *state == PodState::Available).map(|(_, at)| *at);
             if pod.steps.len() == 4 {
                 assert_eq!(Some(was.first_seen_millis() + pod.whole_millis()), available, "{}", pod.name);
