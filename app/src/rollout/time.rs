@@ -230,12 +230,11 @@ fn slider_marks(copy: &DeploymentCopy, frame: Frame, (from, live): (Millis, Mill
     let part =
         |at: Millis| ((at - from) * SLIDER_PARTS).checked_div(live - from).unwrap_or_default().clamp(0, SLIDER_PARTS);
     let bar = |deployment: &Deployment, one: &Rollout| {
-        // It ends with its Deployment.
-        let stopped = one.superseded_millis.or(deployment.deleted_millis);
         let outcome = rollout::outcome(deployment, one);
         let has_trouble = is_failing && outcome == Outcome::Progressing;
         let mark = Status::of_rollout(outcome, one.deadline_exceeded_millis.is_some(), has_trouble).mark;
-        let ended = one.completed_millis.or(stopped).unwrap_or(live);
+        // It ends with its Deployment.
+        let ended = one.ended_millis().or(deployment.deleted_millis).unwrap_or(live);
         rollout::began_millis(&copy.model, deployment, one).map(|began| (mark, part(began), part(ended)))
     };
     let bars = |known: &Deployment| known.rollouts.iter().filter_map(|one| bar(known, one)).collect();

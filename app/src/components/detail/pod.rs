@@ -70,7 +70,7 @@ fn Start(pod: Memo<Box<PodDetail>>, now_millis: Signal<Millis>) -> impl IntoView
     view! {
         <Show when=move || !pod.read().start.is_empty()>
             <h3>"Startup"{move || started_in_millis(&pod.read().start).map(|took| ": ".to_owned() + &duration(took))}</h3>
-            <table><tbody><ScopedFor each=move || pod.read().start.clone() key=Clone::clone children=line/></tbody></table>
+            <table><tbody><ScopedFor each=move || pod.read().start.clone() children=line/></tbody></table>
         </Show>
     }
 }

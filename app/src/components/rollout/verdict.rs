@@ -245,7 +245,7 @@ fn Figures(board: Board, words: Signal<VerdictContent>) -> impl IntoView {
 /// A figure that ticks when it changes: a new element for each value, which the style sheet lets appear.
 #[component]
 fn Ticking(text: Memo<String>) -> impl IntoView {
-    view! { <ScopedFor each=move || [text.get()] key=String::clone let:figure><span class="ticking">{figure}</span></ScopedFor> }
+    view! { <ScopedFor each=move || [text.get()] let:figure><span class="ticking">{figure}</span></ScopedFor> }
 }
 
 /// The history may learn of a begin or an end later than the page: it is asked again this often.

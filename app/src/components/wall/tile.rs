@@ -71,7 +71,7 @@ fn Lines(board: Board, picture: Picture) -> impl IntoView {
     let story = picture.story;
     view! {
         <ol class="lately">
-            <ScopedFor each=move || story.order().into_iter().rev().take(MOST_LINES) key=|key| *key let:key>
+            <ScopedFor each=move || story.order().into_iter().rev().take(MOST_LINES) let:key>
                 {story.row_signal(key).map(|line| view! { <TileLine board line/> })}
             </ScopedFor>
         </ol>
