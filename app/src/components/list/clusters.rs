@@ -77,7 +77,7 @@ fn ClusterChip(board: ListBoard, name: String, accent: u8) -> impl IntoView {
     };
     let state = move || match connection.read().as_ref() {
         Some(_) if !board.is_linked.get() => RECONNECTING.to_owned(),
-        Some(connection) => state_words(connection, |at| zone.stamp(at)),
+        Some(connection) => state_words(connection, &|at| zone.stamp(at)),
         None => String::new(),
     };
     let asked = name.clone();

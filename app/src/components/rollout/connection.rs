@@ -26,7 +26,7 @@ pub fn Chip(board: Board) -> impl IntoView {
         (false, _) => RECONNECTING.to_owned(),
         (_, Some(tenths)) => as_it_was(&board.dated(tenths * 100)),
         _ if board.is_over => "Recording".to_owned(),
-        _ => state_words(&board.connection.read(), |at_millis| board.dated(at_millis)),
+        _ => state_words(&board.connection.read(), &|at_millis| board.dated(at_millis)),
     };
     // Screen readers do not announce progress: neither while the past plays nor while a first list goes on.
     let is_moving = move || board.time.read().tenths.is_some() || board.connection.read().listing.is_some();
@@ -46,10 +46,10 @@ pub fn ConnectionBars(board: Board) -> impl IntoView {
         if !board.is_linked.get() {
             return next_try(retry_seconds.get());
         }
-        progress(&board.connection.read(), |at_millis| board.dated(at_millis))
+        progress(&board.connection.read(), &|at_millis| board.dated(at_millis))
     };
     let unwritten = move || {
-        let said = unwritten(&board.connection.read(), |at_millis| board.dated(at_millis));
+        let said = unwritten(&board.connection.read(), &|at_millis| board.dated(at_millis));
         said.map(|said| format!("{said} Live data is still shown.")).unwrap_or_default()
     };
     view! {
@@ -77,7 +77,7 @@ fn trouble(board: Board) -> Option<String> {
             let namespace = board.workload.with(|workload| timeline::words::safe(&workload.namespace));
             Some(format!("Rollcast does not watch namespace {namespace}. Showing last known data, of {}.", heard()))
         }
-        _ => cluster_unreachable(&cluster, &connection, has_data, |at_millis| board.dated(at_millis))
+        _ => cluster_unreachable(&cluster, &connection, has_data, &|at_millis| board.dated(at_millis))
             .or_else(|| loading(&cluster, &connection)),
     }
 }
