@@ -48,7 +48,7 @@ pub fn as_it_was(moment: &str) -> String {
 }
 
 /// The state of a cluster's connection in a word or two. `stamp` formats times of day.
-pub fn state_words(connection: &Connection, stamp: impl Fn(Millis) -> String) -> String {
+pub fn state_words(connection: &Connection, stamp: &dyn Fn(Millis) -> String) -> String {
     let at_speed = |words: &str| match connection.speed_percent {
         0 => format!("{words} (paused)"),
         100 => words.to_owned(),
@@ -87,7 +87,7 @@ pub fn cluster_unreachable(
     cluster: &str,
     connection: &Connection,
     has_data: bool,
-    stamp: impl Fn(Millis) -> String,
+    stamp: &dyn Fn(Millis) -> String,
 ) -> Option<String> {
     let ConnectionState::Stale { since_millis, why, .. } = &connection.state else { return None };
     let shown = match connection.stale_kinds.as_slice() {
@@ -101,7 +101,7 @@ pub fn cluster_unreachable(
 
 /// Says when a cluster that does not respond is tried again, and how far first lists are that take long.
 /// Apart from [`cluster_unreachable`] and [`loading`], because it changes with each try and each page of a list.
-pub fn progress(connection: &Connection, stamp: impl Fn(Millis) -> String) -> String {
+pub fn progress(connection: &Connection, stamp: &dyn Fn(Millis) -> String) -> String {
     let next = match &connection.state {
         ConnectionState::Stale { retry_at_millis: Some(at), .. } => next_try_at(&stamp(*at)),
         ConnectionState::Stale { .. } => "Trying again.".to_owned(),
@@ -146,7 +146,7 @@ pub fn unread_deployments(connection: &Connection) -> impl Iterator<Item = &Forb
 }
 
 /// Says that observations are not written to the history now; `None` while they are.
-pub fn unwritten(connection: &Connection, stamp: impl FnOnce(Millis) -> String) -> Option<String> {
+pub fn unwritten(connection: &Connection, stamp: &dyn Fn(Millis) -> String) -> Option<String> {
     let unwritten = connection.unwritten.as_ref()?;
     let why = safe(unwritten.why.trim_end_matches('.'));
     Some(format!("History has not been written since {}: {why}.", stamp(unwritten.since_millis)))
@@ -180,9 +180,9 @@ mod tests {
         let connection = Connection { listing: of_pods, ..Connection::default() };
         assert_eq!(listing(&connection).as_deref(), Some("listing pods: 42,000 so far"));
         assert_eq!(loading("prod", &connection).as_deref(), Some("Rollcast is still loading cluster “prod”:"));
-        assert_eq!(progress(&connection, clock), "listing pods: 42,000 so far.");
+        assert_eq!(progress(&connection, &clock), "listing pods: 42,000 so far.");
         let none = Connection::default();
-        assert_eq!((listing(&none), loading("prod", &none), progress(&none, clock)), (None, None, String::new()));
+        assert_eq!((listing(&none), loading("prod", &none), progress(&none, &clock)), (None, None, String::new()));
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
                 ConnectionState::Stale { since_millis: 0, retry_at_millis, why: "connection refused".to_owned() };
             Connection { state, ..Connection::default() }
         };
-        let told = |connection: &Connection| cluster_unreachable("prod", connection, true, clock).unwrap();
+        let told = |connection: &Connection| cluster_unreachable("prod", connection, true, &clock).unwrap();
         // Screen readers announce it once, and not with each try.
         for (retry_at_millis, next) in [(Some(5_000), "Next try at 00:00:05."), (None, "Trying again.")] {
             let stale = stale(retry_at_millis);
@@ -217,13 +217,13 @@ mod tests {
                 told(&stale),
                 "Cluster “prod” unreachable since 00:00:00: connection refused. Showing last known data."
             );
-            assert_eq!(progress(&stale, clock), next);
+            assert_eq!(progress(&stale, &clock), next);
         }
         let partly = Connection { stale_kinds: vec!["pods".into(), "events".into()], ..stale(None) };
         assert_eq!(
             told(&partly),
             "Rollcast has received no pods or events from cluster “prod” since 00:00:00: connection refused. Showing last known pods and events."
         );
-        assert_eq!(cluster_unreachable("prod", &Connection::default(), true, clock), None);
+        assert_eq!(cluster_unreachable("prod", &Connection::default(), true, &clock), None);
     }
 }

@@ -1,6 +1,5 @@
 //! The page of rollouts that are kept: its rows, its overview, and what is said of both.
 
-use serde::{Deserialize, Serialize};
 use timeline::Millis;
 use timeline::episodes::{Day, EpisodeRow, Search, TIMES};
 use timeline::rollout::Outcome;
@@ -10,7 +9,7 @@ use crate::measure::median;
 use crate::payload::Preview;
 
 /// A workload with its last rollouts that were asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastWorkload {
     /// Its cluster and namespace.
     pub place: (String, String),
@@ -40,7 +39,7 @@ impl PastWorkload {
 }
 
 /// Some of the rollouts that are kept.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HistoryPayload {
     /// Which were asked for.
     pub search: Search,

@@ -62,8 +62,8 @@ fn with_more(tag: String, all: usize) -> String {
 
 /// A sentence with the short names of these images: the whole ones leave no room for what it says of them. One whose short name is
 /// that of another image stays whole.
-pub fn with_short_images<'i>(sentence: &str, images: impl Iterator<Item = &'i str>) -> String {
-    let images: Vec<&str> = images.flat_map(split).collect();
+pub fn with_short_images(sentence: &str, images: &[&str]) -> String {
+    let images: Vec<&str> = images.iter().copied().flat_map(split).collect();
     let short = |word: &str| {
         let image = word.trim_matches(|mark| AROUND.contains(mark));
         if !image.contains(['/', '@']) || !images.contains(&image) {
@@ -114,16 +114,16 @@ mod tests {
 
     #[test]
     fn sentences_have_short_images() {
-        let said = |sentence| with_short_images(sentence, ["a.example/web:v1, proxy:v2"].into_iter());
+        let said = |sentence| with_short_images(sentence, &["a.example/web:v1, proxy:v2"]);
         assert_eq!(said("image a.example/web:v1 is not found."), "image web:v1 is not found.");
         assert_eq!(said("image proxy:v2 is not found."), "image proxy:v2 is not found.");
-        assert_eq!(with_short_images("all is well.", std::iter::empty()), "all is well.");
+        assert_eq!(with_short_images("all is well.", &[]), "all is well.");
         assert_eq!(said("\"a.example/web:v1\": not found, a.example/web:v1."), "\"web:v1\": not found, web:v1.");
     }
 
     #[test]
     fn an_image_that_ends_like_another_one_is_no_part_of_it() {
-        let said = |sentence: &str, images: &str| with_short_images(sentence, std::iter::once(images));
+        let said = |sentence: &str, images: &str| with_short_images(sentence, &[images]);
         let both = "image shop/web:v2 and image r.example/shop/web:v1.";
         assert_eq!(said(both, "shop/web:v1, shop/web:v2"), "image web:v2 and image r.example/shop/web:v1.");
         assert_eq!(said(both, "shop/web:v2, r.example/shop/web:v1"), "image web:v2 and image web:v1.");

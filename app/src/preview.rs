@@ -104,9 +104,9 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
     let shrink = (height / scene.height).min(1.0);
     let mut out = head();
     let headings = || scene.bands.iter().map(|(_, band)| &band.heading).filter(|heading| !heading.is_out());
-    let all = headings().map(|heading| heading.images.as_str());
+    let all: Vec<&str> = headings().map(|heading| heading.images.as_str()).collect();
     let badge_end = match &said.view {
-        Some(view) => add_verdict(&mut out, view, |text| with_short_images(text, all.clone())),
+        Some(view) => add_verdict(&mut out, view, |text| with_short_images(text, &all)),
         None => WORDS.0,
     };
     let old = headings().rfind(|heading| !heading.is_current && heading.desired.max(heading.available) > 0);

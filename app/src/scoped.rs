@@ -68,48 +68,43 @@ impl<T: Copy + Send + Sync + 'static> ScopedSignal<T> {
     }
 }
 
-/// `<For>` for lists of a page that stays open while rows come and go, for weeks: the same properties and the same views.
+/// `<For>` for lists of a page that stays open while rows come and go, for weeks. Each item is its own key.
 ///
 /// An owner of the reactive graph keeps a place for each owner that was ever made below it, also when that one is gone. The
 /// rows of `<For>` are all made below the component with the list; here they are made below [`RowOwners`].
 #[component]
-pub fn ScopedFor<IF, I, T, EF, N, KF, K>(
+pub fn ScopedFor<IF, I, K, EF, N>(
     /// The items.
     each: IF,
-    /// The key of an item.
-    key: KF,
-    /// The view of an item, made once for each key.
+    /// The view of an item, made once for each.
     children: EF,
 ) -> impl IntoView
 where
     IF: Fn() -> I + Send + 'static,
-    I: IntoIterator<Item = T>,
-    EF: Fn(T) -> N + Send + Sync + 'static,
-    N: IntoView + 'static,
-    KF: Fn(&T) -> K + Send + 'static,
+    I: IntoIterator<Item = K>,
     K: Clone + Eq + Hash + SerializableKey + Send + 'static,
-    T: Send + 'static,
+    EF: Fn(K) -> N + Send + Sync + 'static,
+    N: IntoView + 'static,
 {
-    let each = move || each().into_iter().map(|item| (key(&item), item)).collect::<Vec<_>>();
+    let each = move || each().into_iter().collect::<Vec<_>>();
     keyed_rows(Box::new(each), Arc::new(move |item| children(item).into_any()))
 }
 
-/// The rows of all lists with such keys and items: the page's program has this code once for them.
-fn keyed_rows<K, T>(
-    each: Box<dyn Fn() -> Vec<(K, T)> + Send>,
-    children: Arc<dyn Fn(T) -> AnyView + Send + Sync>,
+/// The rows of all lists with such items: the page's program has this code once for them.
+fn keyed_rows<K>(
+    each: Box<dyn Fn() -> Vec<K> + Send>,
+    children: Arc<dyn Fn(K) -> AnyView + Send + Sync>,
 ) -> impl IntoView
 where
     K: Clone + Eq + Hash + SerializableKey + Send + 'static,
-    T: Send + 'static,
 {
     let owners = RowOwners::new();
-    let row = move |_, (_, item): (K, T)| {
+    let row = move |_, item: K| {
         let owner = owners.row();
         let view = owner.with(|| children(item));
         (drop, OwnedView::new_with_owner(view, owner))
     };
-    move || keyed(each(), |(key, _): &(K, T)| key.clone(), row.clone())
+    move || keyed(each(), K::clone, row.clone())
 }
 
 /// Owners for rows, a litter of them below one parent. A parent goes with the last row of its litter, and the places that it

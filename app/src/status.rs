@@ -151,7 +151,7 @@ pub struct KindFigures {
 pub fn state_and_problems(
     cluster: &str,
     connection: &Connection,
-    stamp: impl Fn(Millis) -> String + Copy,
+    stamp: &dyn Fn(Millis) -> String,
 ) -> (String, Vec<String>) {
     let trouble = cluster_unreachable(cluster, connection, false, stamp).or_else(|| loading(cluster, connection));
     let trouble = trouble.map(|said| format!("{said} {} {CHECK}", progress(connection, stamp)));
@@ -236,14 +236,14 @@ mod tests {
     fn a_problem_says_what_to_do() {
         let state = ConnectionState::Stale { since_millis: 0, retry_at_millis: None, why: "refused".into() };
         let connection = Connection { state, ..Connection::default() };
-        let (words, advice) = state_and_problems("prod", &connection, |at| format!("at {at}"));
+        let (words, advice) = state_and_problems("prod", &connection, &|at| format!("at {at}"));
         assert_eq!(words, "Stale since at 0");
         assert_eq!(
             advice,
             ["Cluster “prod” unreachable since at 0: refused. Trying again. If this takes long, run `rollcast check`."]
         );
         assert_eq!(
-            state_and_problems("prod", &Connection::default(), |_| String::new()),
+            state_and_problems("prod", &Connection::default(), &|_| String::new()),
             ("Connecting".to_owned(), Vec::new())
         );
     }

@@ -1,6 +1,6 @@
 //! The course of one rollout.
 
-use timeline::episodes::course::{available_counts, first_available, pods, replicas};
+use timeline::episodes::course::{available_counts, pods, replicas};
 use timeline::model::Model;
 use timeline::rollout::{Outcome, began_millis, is_part_unseen, outcome};
 use timeline::view::Now;
@@ -24,8 +24,6 @@ pub struct Course {
     pub is_complete: bool,
     /// It still goes on.
     pub is_going_on: bool,
-    /// Time until the first of its pods was available.
-    pub first_available_millis: Option<Millis>,
     /// Number of desired replicas.
     pub replicas: u32,
     /// Number of available pods, by time after its begin.
@@ -53,7 +51,6 @@ impl Course {
             took_millis: took.filter(|_| !is_part_unseen(model, deployment, rollout)),
             is_complete: completed_millis.is_some(),
             is_going_on: outcome(deployment, rollout) == Outcome::Progressing,
-            first_available_millis: first_available(model, deployment, rollout),
             replicas: replicas(deployment, index),
             available: available_counts(model, deployment, index, (started_millis, until)),
             span_millis: until - started_millis,

@@ -1,9 +1,9 @@
 //! Startup of pods: the duration of each step from their creation to their counting.
 
+use timeline::Millis;
 use timeline::model::{Pod, PodState};
 use timeline::view::Now;
 use timeline::words::safe;
-use timeline::{Millis, Uid};
 
 use crate::detail::pod::{STEPS, start};
 use crate::measure::median;
@@ -44,8 +44,6 @@ pub struct StepTimes {
 /// Startup of one pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodStart {
-    /// `metadata.uid` of the pod.
-    pub uid: Uid,
     /// Name of the pod.
     pub name: String,
     /// Durations of its completed steps, in order.
@@ -56,7 +54,7 @@ impl PodStart {
     fn from_pod(pod: &Pod, now: Now) -> Option<Self> {
         let steps: Vec<Millis> = start(pod).into_iter().map(|step| step.after_millis).collect();
         let is_whole = pod.is_creation_seen(now.skew_millis) && !steps.is_empty();
-        is_whole.then(|| Self { uid: pod.uid, name: safe(&pod.name), steps })
+        is_whole.then(|| Self { name: safe(&pod.name), steps })
     }
 
     /// From its creation to the last step that it made.

@@ -128,11 +128,11 @@ impl PodDetail {
         }
         Self { now_millis, ..self }
     }
+}
 
-    /// From its creation to the last step of its start; `None` until it has made all of them.
-    pub fn started_in_millis(&self) -> Option<Millis> {
-        (self.start.len() == STEPS.len()).then(|| self.start.iter().map(|step| step.after_millis).sum())
-    }
+/// From the creation of a pod to the last of these steps; `None` until it has made all of them.
+pub fn started_in_millis(start: &[Step]) -> Option<Millis> {
+    (start.len() == STEPS.len()).then(|| start.iter().map(|step| step.after_millis).sum())
 }
 
 fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<DetailFact> {
@@ -249,43 +249,15 @@ mod tests {
     #[test]
     fn a_pod_that_has_not_started_has_no_time_that_it_took() {
         let step = |(name, _): (&str, PodState)| Step { name: name.to_owned(), at_millis: 7, after_millis: 50 };
-        let took = |steps| {
-            let pod = PodDetail {
-                uid: Uid::from_bits(1),
-                deployment: Uid::from_bits(2),
-                name: String::new(),
-                state: PodState::Scheduling,
-                since_millis: 0,
-                is_older: false,
-                now_millis: 0,
-                why: String::new(),
-                facts: Vec::new(),
-                start: STEPS.into_iter().take(steps).map(step).collect(),
-                containers: Vec::new(),
-                conditions: Vec::new(),
-                history: Vec::new(),
-                commands: Vec::new(),
-            };
-            pod.started_in_millis()
-        };
-        assert_eq!([0, 1, 3, 4].map(took), [None, None, None, Some(200)]);
+        let steps = STEPS.map(step);
+        assert_eq!([0, 1, 3, 4].map(|made| started_in_millis(&steps[..made])), [None, None, None, Some(200)]);
     }
 
     #[test]
     fn a_part_and_a_status_are_told_in_words_of_their_own() {
-        let told = |role| {
-            let of = fact::Container::new("web".into(), role);
-            container(&of, PodState::Available).role.label()
-        };
-        assert_eq!([Role::Init, Role::Sidecar, Role::App].map(told), ["init", "sidecar", "app"]);
-        let told = |status| {
-            let kind = "Ready".to_owned();
-            condition(&fact::PodCondition { kind, status, reason: String::new(), message: String::new() })
-                .status
-                .label()
-        };
+        assert_eq!([Role::Init, Role::Sidecar, Role::App].map(Role::label), ["init", "sidecar", "app"]);
         let all = [ConditionStatus::True, ConditionStatus::False, ConditionStatus::Unknown];
-        assert_eq!(all.map(told), ["true", "false", "unknown"]);
+        assert_eq!(all.map(ConditionStatus::label), ["true", "false", "unknown"]);
     }
 
     #[test]

@@ -231,6 +231,7 @@ mod tests {
     use timeline::{Fact, Timeline, Uid};
 
     use super::*;
+    use crate::detail::rollouts::tests::timeline_of;
 
     fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
         let (uid, controller) = (Uid::from_bits(number), controller.map(Uid::from_bits));
@@ -268,9 +269,7 @@ mod tests {
             Fact::ReplicaSet(set(3, "web-5d8c", 1), Seen::Added),
             Fact::Pod(Box::new(pod), Seen::Added),
         ];
-        let mut timeline = Timeline::new();
-        facts.into_iter().for_each(|fact| drop(timeline.apply(1_000, fact)));
-        let detail = detail(&timeline);
+        let detail = detail(&timeline_of(facts.map(|fact| (1_000, fact))));
         let pods = Value::Text("1, 0 of them available".to_owned());
         assert_eq!((told(&detail, "Deleted"), told(&detail, "Pods")), (None, Some(pods)));
     }
@@ -287,10 +286,7 @@ mod tests {
             Fact::ReplicaSet(set(4, "web-b", 1), Seen::Added),
             Fact::Deployment(deployment(1), Seen::Modified),
         ];
-        let mut timeline = Timeline::new();
-        for (at_millis, fact) in (1_000..).zip(facts) {
-            timeline.apply(at_millis, fact);
-        }
+        let mut timeline = timeline_of((1_000..).zip(facts));
         let current = detail(&timeline);
         assert_eq!(current.standing, "The current revision.");
         let set = Value::Text("web-b".to_owned());
@@ -301,14 +297,11 @@ mod tests {
 
     #[test]
     fn a_difference_that_is_not_read_is_told_with_all_that_it_may_be() {
-        let mut timeline = Timeline::new();
-        for fact in [
-            Fact::Deployment(deployment(2), Seen::Added),
-            Fact::ReplicaSet(set(2, "web-a", 1), Seen::Added),
-            Fact::ReplicaSet(set(3, "web-b", 2), Seen::Added),
-        ] {
-            timeline.apply(1_000, fact);
-        }
+        let timeline = timeline_of([
+            (1_000, Fact::Deployment(deployment(2), Seen::Added)),
+            (1_000, Fact::ReplicaSet(set(2, "web-a", 1), Seen::Added)),
+            (1_000, Fact::ReplicaSet(set(3, "web-b", 2), Seen::Added)),
+        ]);
         let web = timeline.model().deployments.get(&Uid::from_bits(1)).unwrap();
         let fields = "labels, init containers, environment, arguments, volumes, resources and the like";
         let lines = vec![format!("Something that Rollcast does not read: {fields}.")];
@@ -319,9 +312,10 @@ mod tests {
     fn a_revision_offers_what_its_replica_set_still_answers() {
         let mut web = deployment(2);
         (web.now.generation, web.now.status.observed_generation) = (1, 1);
-        let mut timeline = Timeline::new();
-        timeline.apply(1_000, Fact::Deployment(web, Seen::Added));
-        timeline.apply(1_000, Fact::ReplicaSet(set(3, "web-3", 2), Seen::Added));
+        let mut timeline = timeline_of([
+            (1_000, Fact::Deployment(web, Seen::Added)),
+            (1_000, Fact::ReplicaSet(set(3, "web-3", 2), Seen::Added)),
+        ]);
         let mut told = |revision, seen| {
             timeline.apply(2_000, Fact::ReplicaSet(set(2, "web-2", revision), seen));
             let detail = detail(&timeline);
@@ -387,11 +381,7 @@ mod tests {
                 facts.push((crashed_millis, Fact::Event(Box::new(killing))));
             }
             facts.sort_by_key(|(at_millis, _)| *at_millis);
-            let mut timeline = Timeline::new();
-            for (at_millis, fact) in facts {
-                timeline.apply(at_millis, fact);
-            }
-            detail(&timeline).commands.pop().unwrap().what
+            detail(&timeline_of(facts)).commands.pop().unwrap().what
         };
         let crashed = |how: &str| {
             let restarts = "Its pods had restarts after it was complete. Pod q4xzb of revision 1: container web";

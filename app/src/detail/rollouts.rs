@@ -83,12 +83,10 @@ impl RolloutsDetail {
         }
     }
 
-    /// The sentence about rollouts that are past retention; empty when there are none.
+    /// The sentence about rollouts that are past retention, where there are any.
     pub fn pruned_said(&self) -> String {
-        match self.pruned {
-            0 => String::new(),
-            many => format!("{} before these {} not listed here any more.", count(many, "rollout"), is_are(many)),
-        }
+        let many = count(self.pruned, "rollout");
+        format!("{many} before these {} not listed here any more.", is_are(self.pruned))
     }
 
     /// Address of the page that compares the last one with earlier ones.
@@ -227,42 +225,48 @@ pub(crate) mod tests {
         Box::new(DeploymentFact { meta, now })
     }
 
+    /// A timeline to which these facts came at these times.
+    pub(crate) fn timeline_of(facts: impl IntoIterator<Item = (Millis, Fact)>) -> Timeline {
+        let mut timeline = Timeline::new();
+        for (at_millis, fact) in facts {
+            timeline.apply(at_millis, fact);
+        }
+        timeline
+    }
+
+    /// The Deployment as it was seen.
+    fn seen(seen: Seen) -> (Millis, Fact) {
+        (1_000, Fact::Deployment(deployment(1), seen))
+    }
+
+    /// The last rollout of the Deployment after these facts.
+    fn last_line(facts: impl IntoIterator<Item = (Millis, Fact)>) -> RolloutLine {
+        let timeline = timeline_of(facts);
+        let deployment = timeline.model().deployments.get(&WEB).unwrap();
+        lines(timeline.model(), deployment).last().unwrap()
+    }
+
     #[test]
     fn a_rollout_ends_with_its_deployment() {
-        let mut timeline = Timeline::new();
-        let mut ended = |seen| {
-            timeline.apply(1_000, Fact::Deployment(deployment(1), seen));
-            let deployment = timeline.model().deployments.get(&WEB)?;
-            lines(timeline.model(), deployment).last().map(|line| line.result_words())
-        };
-        assert_eq!(ended(Seen::Added).as_deref(), Some("in progress"));
-        assert_eq!(ended(Seen::Deleted).as_deref(), Some("Deployment deleted"));
+        assert_eq!(last_line([seen(Seen::Added)]).result_words(), "in progress");
+        assert_eq!(last_line([Seen::Added, Seen::Deleted].map(seen)).result_words(), "Deployment deleted");
     }
 
     #[test]
     fn a_gap_in_a_rollout_takes_the_figures_of_its_pods_away() {
         let extremes = |gap_since_millis| {
-            let mut timeline = Timeline::new();
-            timeline.apply(1_000, Fact::Deployment(deployment(1), Seen::Added));
             let (kind, namespace, present) = (Kind::Deployment, None, vec![WEB]);
-            timeline.apply(9_000, Fact::Listed { kind, namespace, present, gap_since_millis: Some(gap_since_millis) });
-            let deployment = timeline.model().deployments.get(&WEB)?;
-            lines(timeline.model(), deployment).last().map(|line| line.extremes())
+            let listed = Fact::Listed { kind, namespace, present, gap_since_millis: Some(gap_since_millis) };
+            last_line([seen(Seen::Added), (9_000, listed)]).extremes()
         };
-        assert!(extremes(8_001).is_some_and(|said| said.starts_with("Observed: peak 0 pods")));
-        assert_eq!(extremes(8_000).as_deref(), Some(""));
+        assert!(extremes(8_001).starts_with("Observed: peak 0 pods"));
+        assert_eq!(extremes(8_000), "");
     }
 
     #[test]
     fn a_rollout_of_which_no_pod_was_observed_has_no_figures() {
-        let extremes = |seen| {
-            let mut timeline = Timeline::new();
-            timeline.apply(1_000, Fact::Deployment(deployment(1), seen));
-            let deployment = timeline.model().deployments.get(&WEB)?;
-            lines(timeline.model(), deployment).last().map(|line| line.extremes())
-        };
-        assert_eq!(extremes(Seen::InList).as_deref(), Some(""));
-        assert!(extremes(Seen::Added).is_some_and(|said| said.starts_with("Observed: peak 0 pods")));
+        assert_eq!(last_line([seen(Seen::InList)]).extremes(), "");
+        assert!(last_line([seen(Seen::Added)]).extremes().starts_with("Observed: peak 0 pods"));
     }
 
     #[test]

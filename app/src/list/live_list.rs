@@ -16,11 +16,12 @@ pub struct Ages(Vec<(Millis, Millis)>);
 impl Ages {
     /// As they were told.
     pub fn from_overall(overall: &Overall) -> Self {
-        let told = |cluster: &ClusterState| {
-            let now_millis = cluster.now_millis;
-            (known_until_millis(cluster).unwrap_or(now_millis), now_millis)
-        };
-        Self(overall.clusters.iter().map(told).collect())
+        Self::from_clocks(&clocks(overall, 0.0), 0.0)
+    }
+
+    fn from_clocks(clocks: &[Clock], page_millis: f64) -> Self {
+        let times = |clock: &Clock| (clock.now_millis(page_millis), clock.running_millis(page_millis));
+        Self(clocks.iter().map(times).collect())
     }
 
     fn of_cluster(&self, row: &Row) -> (Millis, Millis) {
@@ -52,7 +53,7 @@ pub struct LiveList {
 impl LiveList {
     /// As the server rendered it.
     pub fn from_copy(copy: ListCopy, page_millis: f64) -> Self {
-        Self { clocks: clocks(&copy, page_millis), copy }
+        Self { clocks: clocks(&copy.overall, page_millis), copy }
     }
 
     /// Takes what is new of the list that is followed; says whether anything was. What was on its way for the list before this one
@@ -74,7 +75,7 @@ impl LiveList {
         let is_anew = delta.is_anew;
         self.copy.take(delta);
         if is_anew || self.clocks.len() != self.copy.overall.clusters.len() {
-            self.clocks = clocks(&self.copy, page_millis);
+            self.clocks = clocks(&self.copy.overall, page_millis);
         }
         for (clock, cluster) in self.clocks.iter_mut().zip(&self.copy.overall.clusters) {
             clock.synchronize(cluster.now_millis, page_millis);
@@ -99,30 +100,24 @@ impl LiveList {
 
     /// The clusters' clocks now.
     pub fn ages(&self, page_millis: f64) -> Ages {
-        let times = |clock: &Clock| (clock.now_millis(page_millis), clock.running_millis(page_millis));
-        Ages(self.clocks.iter().map(times).collect())
+        Ages::from_clocks(&self.clocks, page_millis)
     }
 }
 
-fn clocks(copy: &ListCopy, page_millis: f64) -> Vec<Clock> {
+fn clocks(overall: &Overall, page_millis: f64) -> Vec<Clock> {
     let clock = |cluster: &ClusterState| {
         let mut clock = Clock::new(cluster.now_millis, page_millis);
         set_pace(&mut clock, cluster, true, page_millis);
         clock
     };
-    copy.overall.clusters.iter().map(clock).collect()
-}
-
-/// Until when a cluster is known that does not respond; `None` while it does.
-const fn known_until_millis(cluster: &ClusterState) -> Option<Millis> {
-    let ConnectionState::Stale { since_millis, .. } = cluster.connection.state else { return None };
-    Some(since_millis)
+    overall.clusters.iter().map(clock).collect()
 }
 
 fn set_pace(clock: &mut Clock, cluster: &ClusterState, is_linked: bool, page_millis: f64) {
     clock.set_pace(&cluster.connection, is_linked, page_millis);
-    if let Some(until_millis) = known_until_millis(cluster) {
-        clock.stand_at(until_millis);
+    // What does not respond is known until its last word.
+    if let ConnectionState::Stale { since_millis, .. } = cluster.connection.state {
+        clock.stand_at(since_millis);
     }
 }
 

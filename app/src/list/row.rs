@@ -41,7 +41,7 @@ pub struct RowText {
 impl RowText {
     pub fn from_row(overall: &Overall, row: &Row, ages: &Ages) -> Self {
         let (summary, verdict, now_millis) = (&row.summary, &row.summary.verdict, ages.known_until(row));
-        let short = |text: &str| with_short_images(text, std::iter::once(summary.images.as_str()));
+        let short = |text: &str| with_short_images(text, &[&summary.images]);
         let cluster = overall.clusters.get(usize::from(row.cluster));
         let name = cluster.map_or("", |cluster| cluster.name.as_str());
         Self {

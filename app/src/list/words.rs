@@ -144,7 +144,8 @@ pub fn trouble(overall: &Overall, zone: Zone) -> String {
     for cluster in &overall.clusters {
         let stamp = |at_millis| format!("{} UTC", moment(at_millis, cluster.now_millis));
         if let ConnectionState::Stale { since_millis, .. } = cluster.connection.state
-            && let Some(words) = cluster_unreachable(&cluster.name, &cluster.connection, cluster.has_deployments, stamp)
+            && let Some(words) =
+                cluster_unreachable(&cluster.name, &cluster.connection, cluster.has_deployments, &stamp)
         {
             said.push(zone.replace_times(&words, since_millis));
         }
@@ -154,7 +155,7 @@ pub fn trouble(overall: &Overall, zone: Zone) -> String {
         }
     }
     // Said once, as all clusters are written to one place.
-    let unwritten = |cluster: &ClusterState| unwritten(&cluster.connection, |at| zone.dated(at, cluster.now_millis));
+    let unwritten = |cluster: &ClusterState| unwritten(&cluster.connection, &|at| zone.dated(at, cluster.now_millis));
     said.extend(overall.clusters.iter().find_map(unwritten));
     said.join(" ")
 }

@@ -56,10 +56,8 @@ pub fn RolloutPage() -> impl IntoView {
     });
     move || {
         let (workload, revision, at) = asked.get();
-        let payload = take_payload(|payload| match payload {
-            Payload::Deployment(payload) => Some(*payload),
-            Payload::List(_) | Payload::Wall(_) | Payload::Detail(_) => None,
-        });
+        let payload =
+            take_payload(|payload| if let Payload::Deployment(payload) = payload { Some(*payload) } else { None });
         if payload.is_none() && (revision.is_some() || at.is_some()) {
             Effect::new(move |_| url.with_untracked(browser::load));
         }

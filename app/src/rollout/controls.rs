@@ -57,7 +57,14 @@ impl Controls {
 
     /// Does something to the screen, once there is one.
     pub fn act(self, act: impl FnOnce(&RolloutScreen)) {
-        self.screen.try_with_value(|screen| screen.as_deref().map(act));
+        if let Some(screen) = self.attached_screen() {
+            act(&screen);
+        }
+    }
+
+    /// Apart from [`Self::act`], which the page's program has once for each action.
+    fn attached_screen(self) -> Option<RolloutScreen> {
+        self.screen.try_with_value(|screen| screen.as_deref().cloned()).flatten()
     }
 
     /// Shows a moment of the past, and stays there.

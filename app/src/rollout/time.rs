@@ -47,14 +47,14 @@ impl RolloutScreen {
         self.moment().unwrap_or_else(|| self.live_millis())
     }
 
-    pub(super) fn play(&self, next: impl FnOnce(Playback, f64, Millis, f64) -> Playback) {
+    pub(super) fn play(&self, next: &dyn Fn(Playback, f64, Millis, f64) -> Playback) {
         self.change(next);
         if !matches!(self.0.state.borrow().playback, Playback::Playing { .. }) {
             self.remember();
         }
     }
 
-    fn change(&self, next: impl FnOnce(Playback, f64, Millis, f64) -> Playback) {
+    fn change(&self, next: &dyn Fn(Playback, f64, Millis, f64) -> Playback) {
         let live_millis = self.live_millis();
         let mut state = self.0.state.borrow_mut();
         if state.playback == Playback::Live {
@@ -84,7 +84,7 @@ impl RolloutScreen {
     /// Shows a moment while a pointer moves; the address follows once it rests.
     pub(super) fn glide(&self, to_millis: Millis) {
         let to_millis = to_millis.max(self.first_millis().unwrap_or(to_millis));
-        self.change(|_, clock, live, _| Playback::Live.sought(to_millis, clock, live));
+        self.change(&|_, clock, live, _| Playback::Live.sought(to_millis, clock, live));
         self.0.state.borrow_mut().remember_at = Some(page_millis() + REMEMBER_MILLIS);
     }
 
@@ -98,7 +98,7 @@ impl RolloutScreen {
         if let Some(began) = began.filter(|_| self.moment().is_none()) {
             self.seek(began);
         }
-        self.play(|playback, clock, live, speed| playback.toggled(clock, live, speed));
+        self.play(&|playback, clock, live, speed| playback.toggled(clock, live, speed));
     }
 
     /// Plays from the moment of the address at once, where that asks for it.
@@ -112,13 +112,13 @@ impl RolloutScreen {
     /// Shows the present again as it fits, and follows it.
     pub fn live(&self) {
         self.zoom(None);
-        self.play(|_, _, _, _| Playback::Live);
+        self.play(&|_, _, _, _| Playback::Live);
     }
 
     /// To a moment, not before anything is known.
     pub fn seek(&self, to_millis: Millis) {
         let first = self.first_millis().unwrap_or(to_millis);
-        self.play(|playback, clock, live, _| playback.sought(to_millis.max(first), clock, live));
+        self.play(&|playback, clock, live, _| playback.sought(to_millis.max(first), clock, live));
     }
 
     /// Shows the moment so much later, or earlier where it is negative.
@@ -173,7 +173,7 @@ impl RolloutScreen {
     /// Plays at another speed from here on.
     pub fn pace(&self, speed: f64) {
         self.0.state.borrow_mut().speed = speed;
-        self.play(|playback, clock, live, _| playback.paced(clock, live, speed));
+        self.play(&|playback, clock, live, _| playback.paced(clock, live, speed));
     }
 
     /// Tells the controls of time what is shown.
@@ -230,12 +230,11 @@ fn slider_marks(copy: &DeploymentCopy, frame: Frame, (from, live): (Millis, Mill
     let part =
         |at: Millis| ((at - from) * SLIDER_PARTS).checked_div(live - from).unwrap_or_default().clamp(0, SLIDER_PARTS);
     let bar = |deployment: &Deployment, one: &Rollout| {
-        // It ends with its Deployment.
-        let stopped = one.superseded_millis.or(deployment.deleted_millis);
         let outcome = rollout::outcome(deployment, one);
         let has_trouble = is_failing && outcome == Outcome::Progressing;
         let mark = Status::of_rollout(outcome, one.deadline_exceeded_millis.is_some(), has_trouble).mark;
-        let ended = one.completed_millis.or(stopped).unwrap_or(live);
+        // It ends with its Deployment.
+        let ended = one.ended_millis().or(deployment.deleted_millis).unwrap_or(live);
         rollout::began_millis(&copy.model, deployment, one).map(|began| (mark, part(began), part(ended)))
     };
     let bars = |known: &Deployment| known.rollouts.iter().filter_map(|one| bar(known, one)).collect();

@@ -58,7 +58,7 @@ pub trait Painter {
 }
 
 /// Paints marks, those of one look together.
-pub fn paint(marks: &[BarMark], painter: &mut impl Painter) {
+pub fn paint(marks: &[BarMark], painter: &mut dyn Painter) {
     let mut looks: Vec<PodLook> = Vec::new();
     for mark in marks {
         if !looks.contains(&mark.look) {

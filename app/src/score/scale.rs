@@ -131,10 +131,10 @@ pub fn ticks(now_millis: Millis, window_millis: f64, width: f64) -> Vec<Millis> 
 #[cfg(test)]
 pub(crate) mod tests {
     use timeline::fact::{Meta, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow, Seen};
-    use timeline::{Fact, Timeline, Uid};
+    use timeline::{Fact, Uid};
 
     use super::*;
-    use crate::detail::rollouts::tests::deployment;
+    use crate::detail::rollouts::tests::{deployment, timeline_of};
 
     #[test]
     fn the_window_of_a_rollout_by_recreate_begins_with_its_take_down() {
@@ -146,16 +146,13 @@ pub(crate) mod tests {
             let now = ReplicaSetNow { counts, ..ReplicaSetNow::default() };
             Box::new(ReplicaSetFact { meta, revision: Some(revision), now, ..ReplicaSetFact::default() })
         };
-        let mut timeline = Timeline::new();
-        for (at_millis, fact) in [
+        let timeline = timeline_of([
             (0, Fact::Deployment(deployment(1), Seen::Added)),
             (0, Fact::ReplicaSet(set(2, 1, 3), Seen::Added)),
             (60_000, Fact::ReplicaSet(set(2, 1, 0), Seen::Modified)),
             (120_000, Fact::ReplicaSet(set(3, 2, 3), Seen::Added)),
             (120_000, Fact::Deployment(deployment(2), Seen::Modified)),
-        ] {
-            timeline.apply(at_millis, fact);
-        }
+        ]);
         let model = timeline.model();
         let known = model.deployments.get(&web);
         assert_eq!(known.unwrap().rollouts.last().unwrap().started_millis, Some(120_000));

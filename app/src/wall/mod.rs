@@ -81,7 +81,7 @@ pub fn plain(copy: &ListCopy) -> Vec<String> {
 
 fn row_sentence(copy: &ListCopy, row: &Row) -> String {
     let Summary { images, verdict, .. } = &row.summary;
-    let sentence = with_short_images(&verdict.sentence, std::iter::once(images.as_str()));
+    let sentence = with_short_images(&verdict.sentence, &[images]);
     format!("{}: {sentence}", row_name(copy, row))
 }
 

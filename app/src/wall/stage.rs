@@ -158,6 +158,17 @@ mod tests {
         stage.map(|seat| seat.map_or(0, |seated| seated.key.1.bits()))
     }
 
+    /// Returns who sits where after an update, and whose trouble is new.
+    fn update(seats: &mut Seats, all: &[(u128, Group)], now: f64) -> ([u128; SEATS], [bool; SEATS]) {
+        let seated = seats.update(&active(all), now).map(|key| key.map_or(0, |(_, uid)| uid.bits()));
+        (seated, std::array::from_fn(|seat| seats.has_new_trouble(seat)))
+    }
+
+    /// Updates with Deployments that are all stuck.
+    fn update_stuck(seats: &mut Seats, all: &[u128], now: f64) -> ([u128; SEATS], [bool; SEATS]) {
+        update(seats, &all.iter().map(|number| (*number, STUCK)).collect::<Vec<_>>(), now)
+    }
+
     #[test]
     fn the_first_four_take_the_stage_and_keep_their_seats() {
         let stage = next_stage(Stage::default(), &active(&[(1, STUCK), (2, MOVING), (3, MOVING)]), &[], 0.0);
@@ -196,10 +207,7 @@ mod tests {
     #[test]
     fn trouble_is_new_where_it_led_to_the_stage_and_not_where_it_waited_for_it() {
         let mut seats = Seats::default();
-        let mut new_after = |all: &[(u128, Group)], now: f64| -> [bool; SEATS] {
-            seats.update(&active(all), now);
-            std::array::from_fn(|seat| seats.has_new_trouble(seat))
-        };
+        let mut new_after = |all: &[(u128, Group)], now: f64| update(&mut seats, all, now).1;
         assert_eq!(new_after(&[(1, STUCK), (2, MOVING)], 0.0), [false; 4], "as the page found it");
         let four = [(1, STUCK), (3, STUCK), (2, MOVING), (4, MOVING)];
         assert_eq!(new_after(&four, 1_000.0), [false, false, true, false]);
@@ -238,11 +246,8 @@ mod tests {
     #[test]
     fn who_is_stuck_since_now_takes_the_seat_of_who_is_stuck_for_longest() {
         let four = [(1, STUCK), (2, STUCK), (3, STUCK), (4, STUCK)];
-        let mut stage = Seats::default();
-        let mut update = |all: &[(u128, Group)]| -> ([u128; SEATS], [bool; SEATS]) {
-            let seated = stage.update(&active(all), 0.0).map(|key| key.map_or(0, |(_, uid)| uid.bits()));
-            (seated, std::array::from_fn(|seat| stage.has_new_trouble(seat)))
-        };
+        let mut seats = Seats::default();
+        let mut update = |all: &[(u128, Group)]| update(&mut seats, all, 0.0);
         assert_eq!(update(&four), ([1, 2, 3, 4], [false; SEATS]));
         let five = [&[(5, STUCK)][..], &four].concat();
         let is_fifth_new = [false, false, false, true];
@@ -257,12 +262,8 @@ mod tests {
 
     #[test]
     fn trouble_that_comes_back_within_a_minute_is_not_new() {
-        let mut stage = Seats::default();
-        let mut update = |all: &[u128], now: f64| -> ([u128; SEATS], [bool; SEATS]) {
-            let all: Vec<(u128, Group)> = all.iter().map(|number| (*number, STUCK)).collect();
-            let seated = stage.update(&active(&all), now).map(|key| key.map_or(0, |(_, uid)| uid.bits()));
-            (seated, std::array::from_fn(|seat| stage.has_new_trouble(seat)))
-        };
+        let mut seats = Seats::default();
+        let mut update = |all: &[u128], now: f64| update_stuck(&mut seats, all, now);
         assert_eq!(update(&[1, 2, 3, 4], 0.0), ([1, 2, 3, 4], [false; SEATS]));
         let fifth = ([1, 2, 3, 5], [false, false, false, true]);
         assert_eq!(update(&[5, 1, 2, 3, 4], 1_000.0), fifth);
@@ -282,12 +283,8 @@ mod tests {
 
     #[test]
     fn trouble_that_enters_the_window_as_other_trouble_ends_is_old() {
-        let mut stage = Seats::default();
-        let mut update = |all: &[u128], now: f64| -> ([u128; SEATS], [bool; SEATS]) {
-            let all: Vec<(u128, Group)> = all.iter().map(|number| (*number, STUCK)).collect();
-            let seated = stage.update(&active(&all), now).map(|key| key.map_or(0, |(_, uid)| uid.bits()));
-            (seated, std::array::from_fn(|seat| stage.has_new_trouble(seat)))
-        };
+        let mut seats = Seats::default();
+        let mut update = |all: &[u128], now: f64| update_stuck(&mut seats, all, now);
         let window = |numbers: std::ops::Range<u128>| numbers.collect::<Vec<_>>();
         let begin = ([1, 2, 3, 4], [false; SEATS]);
         assert_eq!(update(&window(1..41), 0.0), begin);

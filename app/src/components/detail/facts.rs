@@ -20,7 +20,7 @@ pub fn Facts(
 ) -> impl IntoView {
     view! {
         <dl class="facts">
-            <ScopedFor each=move || facts.get() key=Clone::clone children=move |DetailFact { name, value }| view! { <dt>{name}</dt><dd>{render_value(workload, value, now_millis)}</dd> }/>
+            <ScopedFor each=move || facts.get() children=move |DetailFact { name, value }| view! { <dt>{name}</dt><dd>{render_value(workload, value, now_millis)}</dd> }/>
         </dl>
     }
 }

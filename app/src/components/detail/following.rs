@@ -41,7 +41,7 @@ where
     N: IntoView + 'static,
 {
     let each = move || all().into_iter().enumerate();
-    view! { <ScopedFor each key=Clone::clone children=move |(_, of): (usize, T)| line(of)/> }
+    view! { <ScopedFor each children=move |(_, of): (usize, T)| line(of)/> }
 }
 
 #[cfg(test)]

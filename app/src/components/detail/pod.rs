@@ -14,7 +14,7 @@ use super::moment::{Moment, present};
 use crate::components::tokens::Token;
 use crate::detail::PodDetail;
 use crate::detail::history::{Span, at_least};
-use crate::detail::pod::{ConditionDetail, ContainerDetail, Step};
+use crate::detail::pod::{ConditionDetail, ContainerDetail, Step, started_in_millis};
 use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
@@ -69,8 +69,8 @@ fn Start(pod: Memo<Box<PodDetail>>, now_millis: Signal<Millis>) -> impl IntoView
     };
     view! {
         <Show when=move || !pod.read().start.is_empty()>
-            <h3>"Startup"{move || pod.read().started_in_millis().map(|took| ": ".to_owned() + &duration(took))}</h3>
-            <table><tbody><ScopedFor each=move || pod.read().start.clone() key=Clone::clone children=line/></tbody></table>
+            <h3>"Startup"{move || started_in_millis(&pod.read().start).map(|took| ": ".to_owned() + &duration(took))}</h3>
+            <table><tbody><ScopedFor each=move || pod.read().start.clone() children=line/></tbody></table>
         </Show>
     }
 }

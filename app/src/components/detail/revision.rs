@@ -54,7 +54,7 @@ fn Differences(workload: StoredValue<Workload>, revision: Memo<Box<RevisionDetai
             <ul class="lines">{lines.into_iter().map(|line| view! { <li>{line}</li> }).collect_view()}</ul>
         }
     };
-    view! { <ScopedFor each key=Clone::clone children=told/> }
+    view! { <ScopedFor each children=told/> }
 }
 
 /// The rollouts of a revision; nothing where none was seen.

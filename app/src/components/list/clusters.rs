@@ -48,10 +48,10 @@ pub fn Clusters(board: ListBoard) -> impl IntoView {
     let chip = move |(name, accent): (String, u8)| view! { <ClusterChip board name accent/> };
     view! {
         <nav class="clusters" aria-label="Clusters">
-            <ScopedFor each=move || troubled.get() key=Clone::clone children=chip/>
+            <ScopedFor each=move || troubled.get() children=chip/>
             {move || is_many.get().then(menu)}
             <div id="clusters" class="chips" popover=move || is_many.get().then_some("auto")>
-                <ScopedFor each=move || names.get() key=Clone::clone children=chip/>
+                <ScopedFor each=move || names.get() children=chip/>
                 {move || is_many.get().then(|| view! { <a class="chip past" href=at("/status") rel="external">"Status of all clusters"</a> })}
             </div>
         </nav>
@@ -77,7 +77,7 @@ fn ClusterChip(board: ListBoard, name: String, accent: u8) -> impl IntoView {
     };
     let state = move || match connection.read().as_ref() {
         Some(_) if !board.is_linked.get() => RECONNECTING.to_owned(),
-        Some(connection) => state_words(connection, |at| zone.stamp(at)),
+        Some(connection) => state_words(connection, &|at| zone.stamp(at)),
         None => String::new(),
     };
     let asked = name.clone();

@@ -32,7 +32,7 @@ pub fn ListRows(board: ListBoard) -> impl IntoView {
     view! {
         <div class="rows" id="rows" node_ref=board.element>
             <div class="room" aria-hidden="true" use:bind_style=before></div>
-            <ScopedFor each=move || board.slots.get() key=|slot| *slot children=row/>
+            <ScopedFor each=move || board.slots.get() children=row/>
             <div class="room" aria-hidden="true" use:bind_style=after></div>
         </div>
     }

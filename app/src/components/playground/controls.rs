@@ -8,8 +8,7 @@ use timeline::address::at;
 
 use super::state::{ADDRESS, PlaygroundState};
 use crate::browser;
-use crate::components::detail::following::following;
-use crate::playground::{Button, Playground};
+use crate::playground::Button;
 use crate::scoped::ScopedFor;
 
 /// The speeds of the cluster's time that can be chosen, beside its own.
@@ -63,7 +62,7 @@ fn Stories(state: PlaygroundState) -> impl IntoView {
                 <label>
                     "Story "
                     <select name="story">
-                        <ScopedFor each=stories key=Clone::clone children=|(name, title)| view! { <option value=name>{title}</option> }/>
+                        <ScopedFor each=stories children=|(name, title)| view! { <option value=name>{title}</option> }/>
                     </select>
                 </label>
                 <button class="choice" name="action" value="story">"Play story"</button>
@@ -85,10 +84,11 @@ fn CommandHint(state: PlaygroundState) -> impl IntoView {
         command if command.is_empty() => format!("export KUBECONFIG={}", now.read().kubeconfig),
         command => command,
     };
-    let line = move |first: Button| {
-        let (action, label) = (first.action.clone(), first.label.clone());
+    let actions = move || now.read().buttons.iter().map(|button| button.action.clone()).collect::<Vec<_>>();
+    let line = move |action: String| {
         let id = format!("play-{action}-command");
-        let button = following(now, first, move |now: &Playground| now.button(&action).cloned());
+        let button = state.button(action);
+        let label = button.with_untracked(|button| button.label.clone());
         view! { <div><dt>{label}</dt><dd><code id=id>{move || button.read().command.clone()}</code></dd></div> }
     };
     view! {
@@ -99,7 +99,7 @@ fn CommandHint(state: PlaygroundState) -> impl IntoView {
         </p>
         <details class="all-means">
             <summary>"All commands"</summary>
-            <dl><ScopedFor each=move || now.read().buttons.clone() key=|button| button.action.clone() children=line/></dl>
+            <dl><ScopedFor each=actions children=line/></dl>
         </details>
     }
 }
@@ -117,7 +117,7 @@ fn Buttons(state: PlaygroundState) -> impl IntoView {
             on:submit=move |event: SubmitEvent| state.submit(&event)
         >
             <Pods state/>
-            <ScopedFor each=move || groups.get() key=Clone::clone children=move |name| view! { <Group state name/> }/>
+            <ScopedFor each=move || groups.get() children=move |name| view! { <Group state name/> }/>
             <Speed state/>
         </form>
     }
@@ -149,7 +149,7 @@ fn Pods(state: PlaygroundState) -> impl IntoView {
                     on:blur=move |_| is_choosing.set(false)
                 >
                     <option value="" prop:selected=move || meant.read().is_empty()>"any"</option>
-                    <ScopedFor each=move || pods.get() key=Clone::clone children=option/>
+                    <ScopedFor each=move || pods.get() children=option/>
                 </select>
             </label>
         </div>
@@ -159,26 +159,25 @@ fn Pods(state: PlaygroundState) -> impl IntoView {
 #[component]
 fn Group(state: PlaygroundState, name: String) -> impl IntoView {
     let (of, heading) = (name.clone(), name.clone());
-    let buttons = move || {
+    let actions = move || {
         let now = state.now.read();
-        now.buttons.iter().filter(|button| button.group == of).cloned().collect::<Vec<Button>>()
+        let of_group = now.buttons.iter().filter(|button| button.group == of);
+        of_group.map(|button| button.action.clone()).collect::<Vec<_>>()
     };
     view! {
         <div class="play-group" role="group" aria-label=name>
             <span class="play-group-name" aria-hidden="true">{heading}</span>
-            <ScopedFor each=buttons key=|button| button.action.clone() children=move |first| view! { <DoButton state first/> }/>
+            <ScopedFor each=actions children=move |action| view! { <DoButton state action/> }/>
         </div>
     }
 }
 
 /// A button that does something to the Deployment and says which command does the same, with the field beside it where it has one.
-/// The button is followed from `first` on, which is as the page was rendered.
 #[component]
-fn DoButton(state: PlaygroundState, first: Button) -> impl IntoView {
-    let Button { action, label, field, .. } = first.clone();
+fn DoButton(state: PlaygroundState, action: String) -> impl IntoView {
     let id = format!("play-{action}");
-    let name = action.clone();
-    let button = following(state.now, first, move |now: &Playground| now.button(&name).cloned());
+    let button = state.button(action.clone());
+    let Button { label, field, .. } = button.get_untracked();
     let entered = StoredValue::new(field.as_ref().map(|(_, _, value)| value.clone()).unwrap_or_default());
     let explain = move || {
         let pod = untrack(|| state.pod());

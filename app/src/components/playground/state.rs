@@ -8,8 +8,9 @@ use timeline::address::at;
 use timeline::wire;
 
 use crate::browser::{self, Stream};
+use crate::components::detail::following::following;
 use crate::context::OpenedPod;
-use crate::playground::{ActionResponse, Playground, selected_pod};
+use crate::playground::{ActionResponse, Button, Playground, selected_pod};
 use crate::postcard_base64;
 use crate::rows::set_if_new;
 
@@ -55,6 +56,12 @@ impl PlaygroundState {
     /// The viewer chose a pod; empty for any.
     pub fn choose(self, pod: String) {
         self.chosen_pod.set(Some((pod, self.opened_pod.0.get_untracked())));
+    }
+
+    /// Follows the button of that name; what it was last stays when it is gone.
+    pub fn button(self, action: String) -> Memo<Button> {
+        let first = self.now.with_untracked(|now| now.button(&action).cloned()).unwrap_or_default();
+        following(self.now, first, move |now: &Playground| now.button(&action).cloned())
     }
 
     fn listen(self) -> Option<Stream> {

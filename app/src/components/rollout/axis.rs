@@ -34,10 +34,10 @@ pub fn Axis(picture: Picture) -> impl IntoView {
         <span class="day-of-axis" data-testid="day">{move || day.get()}</span>
         <div class="axis">
             <div class="ticks" id=format!("{}ticks", picture.prefix) node_ref=ticks>
-                <ScopedFor each=move || picture.ticks.get().into_iter().map(|at| at as u128) key=|key| *key children=tick/>
+                <ScopedFor each=move || picture.ticks.get().into_iter().map(|at| at as u128) children=tick/>
             </div>
             <div class="marks" id=format!("{}marks", picture.prefix) node_ref=points>
-                <ScopedFor each=move || picture.points.order() key=|key| *key children=point/>
+                <ScopedFor each=move || picture.points.order() children=point/>
             </div>
         </div>
         <button type="button" class="zone" title="Time zone: yours, or UTC" data-testid="zone" on:click=choose>{name}</button>

@@ -41,10 +41,10 @@ pub fn BarsOf(picture: Picture) -> impl IntoView {
     let bars = move |key: u128| picture.bars.row_signal(key).map(|bars| view! { <PodBars key bars picture/> });
     view! {
         <g>
-            <ScopedFor each=move || picture.bands.order() key=|key| *key children=ground/>
+            <ScopedFor each=move || picture.bands.order() children=ground/>
         </g>
         <g id=format!("{}bars", picture.prefix)>
-            <ScopedFor each=move || picture.bars.order() key=|key| *key children=bars/>
+            <ScopedFor each=move || picture.bars.order() children=bars/>
         </g>
     }
 }
@@ -215,7 +215,7 @@ pub fn Gaps(picture: Picture, #[prop(optional)] is_strip: bool) -> impl IntoView
     let (hidden, test_id) = (is_strip.then_some("true"), is_strip.then_some(name));
     view! {
         <div class="gaps" id=format!("{}{name}", picture.prefix) aria-hidden=hidden node_ref=node data-testid=test_id>
-            <ScopedFor each=move || picture.gaps.order() key=|key| *key children=gap/>
+            <ScopedFor each=move || picture.gaps.order() children=gap/>
         </div>
     }
 }

@@ -26,7 +26,7 @@ pub fn Chip(board: Board) -> impl IntoView {
         (false, _) => RECONNECTING.to_owned(),
         (_, Some(tenths)) => as_it_was(&board.dated(tenths * 100)),
         _ if board.is_over => "Recording".to_owned(),
-        _ => state_words(&board.connection.read(), |at_millis| board.dated(at_millis)),
+        _ => state_words(&board.connection.read(), &|at_millis| board.dated(at_millis)),
     };
     // Screen readers do not announce progress: neither while the past plays nor while a first list goes on.
     let is_moving = move || board.time.read().tenths.is_some() || board.connection.read().listing.is_some();
@@ -46,19 +46,18 @@ pub fn ConnectionBars(board: Board) -> impl IntoView {
         if !board.is_linked.get() {
             return next_try(retry_seconds.get());
         }
-        progress(&board.connection.read(), |at_millis| board.dated(at_millis))
+        progress(&board.connection.read(), &|at_millis| board.dated(at_millis))
+    };
+    let unwritten = move || {
+        let said = unwritten(&board.connection.read(), &|at_millis| board.dated(at_millis));
+        said.map(|said| format!("{said} Live data is still shown.")).unwrap_or_default()
     };
     view! {
         <Banner test_id="banner" words=move || trouble(board).unwrap_or_default() countdown=next/>
         <Banner test_id="forbidden" words=move || forbidden(&board.connection.read())/>
-        <Banner test_id="unwritten" words=move || unwritten_words(board).unwrap_or_default()/>
+        <Banner test_id="unwritten" words=unwritten/>
         <Role board/>
     }
-}
-
-fn unwritten_words(board: Board) -> Option<String> {
-    let said = unwritten(&board.connection.read(), |at_millis| board.dated(at_millis))?;
-    Some(format!("{said} Live data is still shown."))
 }
 
 fn trouble(board: Board) -> Option<String> {
@@ -78,7 +77,7 @@ fn trouble(board: Board) -> Option<String> {
             let namespace = board.workload.with(|workload| timeline::words::safe(&workload.namespace));
             Some(format!("Rollcast does not watch namespace {namespace}. Showing last known data, of {}.", heard()))
         }
-        _ => cluster_unreachable(&cluster, &connection, has_data, |at_millis| board.dated(at_millis))
+        _ => cluster_unreachable(&cluster, &connection, has_data, &|at_millis| board.dated(at_millis))
             .or_else(|| loading(&cluster, &connection)),
     }
 }

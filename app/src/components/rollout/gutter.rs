@@ -28,7 +28,7 @@ pub fn Gutter(picture: Picture) -> impl IntoView {
     let label = move |key: u128| picture.bands.row_signal(key).map(|band| view! { <BandLabel band picture/> });
     view! {
         <div class="gutter" id=format!("{}gutter", picture.prefix)>
-            <ScopedFor each=move || picture.bands.order() key=|key| *key children=label/>
+            <ScopedFor each=move || picture.bands.order() children=label/>
         </div>
     }
 }

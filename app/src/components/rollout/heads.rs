@@ -33,10 +33,10 @@ pub fn Heads(picture: Picture) -> impl IntoView {
     view! {
         <svg class="tokens" role="group" aria-label="Pods">
             <g>
-                <ScopedFor each=move || picture.columns.order() key=|key| *key children=column/>
+                <ScopedFor each=move || picture.columns.order() children=column/>
             </g>
             <g id=format!("{}heads", picture.prefix)>
-                <ScopedFor each=move || picture.heads.order() key=|key| *key children=head/>
+                <ScopedFor each=move || picture.heads.order() children=head/>
             </g>
         </svg>
     }
@@ -114,7 +114,7 @@ fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSig
             <g class=travel use:bind_style=travels>
                 <g class="move">
                     <g transform=scale>
-                        <ScopedFor each=move || [state.get()] key=|state| *state let:state><Token state/></ScopedFor>
+                        <ScopedFor each=move || [state.get()] let:state><Token state/></ScopedFor>
                         <circle r="10.5" class="outer"></circle>
                     </g>
                 </g>

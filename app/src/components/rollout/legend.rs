@@ -37,6 +37,9 @@ pub fn Legend(
 fn Marks() -> impl IntoView {
     let line =
         |class: &'static str, words: &'static str| view! { <li><i class=format!("sample {class}")></i>{words}</li> };
+    let hold = |hold: Hold, words: &'static str| {
+        view! { <li><span class=hold_class(hold)>{hold.words()}</span>{words}</li> }
+    };
     view! {
         <ul class="marks-of-states" aria-label="Legend">
             {usual_states().chain([PodState::Finished]).map(|state| view! { <StateMarks state/> }).collect_view()}
@@ -46,15 +49,9 @@ fn Marks() -> impl IntoView {
             {line("gap-sample", "not observed, or no longer kept")}
             {line("end", "a pod is gone")}
             {line("now", "now: right of it are the pods as they are")}
-            <li><HoldMark hold=Hold::Waits/>"the next step waits for pods, as it should"</li>
-            <li><HoldMark hold=Hold::Blocked/>"a fault holds up the next step"</li>
+            {hold(Hold::Waits, "the next step waits for pods, as it should")}
+            {hold(Hold::Blocked, "a fault holds up the next step")}
             <Points/>
         </ul>
     }
-}
-
-/// Text beside the limits while something holds the controller.
-#[component]
-fn HoldMark(hold: Hold) -> impl IntoView {
-    view! { <span class=hold_class(hold)>{hold.words()}</span> }
 }

@@ -52,7 +52,7 @@ pub fn Story(board: Board, picture: Picture, controls: Controls) -> impl IntoVie
     };
     view! {
         <div class="story" tabindex="0" role="region" aria-label="Timeline" data-testid="story" id="story" node_ref=part on:keydown=pressed>
-            <ol><ScopedFor each=move || picture.story.order() key=|key| *key children=line/></ol>
+            <ol><ScopedFor each=move || picture.story.order() children=line/></ol>
         </div>
     }
 }

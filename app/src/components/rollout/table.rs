@@ -44,7 +44,7 @@ pub fn PodTable(
                     </tr>
                 </thead>
                 <tbody>
-                    <ScopedFor each=move || picture.table.order() key=|key| *key children=row/>
+                    <ScopedFor each=move || picture.table.order() children=row/>
                 </tbody>
             </table>
         </div>

@@ -109,8 +109,10 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
     let explanation = Memo::new(move |_| why_words());
     // A whole image leaves no room for what the headline says of it.
     let images = Memo::new(move |_| picture.images());
-    let headline =
-        Memo::new(move |_| with_short_images(&sentence(), images.read().iter().map(|(_, images)| images.as_str())));
+    let headline = Memo::new(move |_| {
+        let images = images.read();
+        with_short_images(&sentence(), &images.iter().map(|(_, images)| images.as_str()).collect::<Vec<_>>())
+    });
     let whole_headline = move || Some(sentence()).filter(|sentence| *sentence != *headline.read());
     let remedy = Memo::new(move |_| words.read().remedy.clone());
     let cut = CutText::default();
@@ -245,7 +247,7 @@ fn Figures(board: Board, words: Signal<VerdictContent>) -> impl IntoView {
 /// A figure that ticks when it changes: a new element for each value, which the style sheet lets appear.
 #[component]
 fn Ticking(text: Memo<String>) -> impl IntoView {
-    view! { <ScopedFor each=move || [text.get()] key=String::clone let:figure><span class="ticking">{figure}</span></ScopedFor> }
+    view! { <ScopedFor each=move || [text.get()] let:figure><span class="ticking">{figure}</span></ScopedFor> }
 }
 
 /// The history may learn of a begin or an end later than the page: it is asked again this often.

@@ -32,7 +32,8 @@ pub fn Tile(wall: WallBoard, seat: Seat) -> impl IntoView {
     // What is read from across a room stays for a moment, the figure as long as the sentence that tells it, too.
     let said = Signal::derive(move || {
         let (sentence, figure) = board.read_view(|view| (view.verdict.sentence.clone(), view.new_of_desired()));
-        (with_short_images(&sentence, images.read().whole.split(" → ")), figure)
+        let images = images.read();
+        (with_short_images(&sentence, &images.whole.split(" → ").collect::<Vec<_>>()), figure)
     });
     let said = debounce(said, Signal::stored(false));
     let sentence = move || zone.replace_times(&said.read().0, board.now_millis());
@@ -71,7 +72,7 @@ fn Lines(board: Board, picture: Picture) -> impl IntoView {
     let story = picture.story;
     view! {
         <ol class="lately">
-            <ScopedFor each=move || story.order().into_iter().rev().take(MOST_LINES) key=|key| *key let:key>
+            <ScopedFor each=move || story.order().into_iter().rev().take(MOST_LINES) let:key>
                 {story.row_signal(key).map(|line| view! { <TileLine board line/> })}
             </ScopedFor>
         </ol>

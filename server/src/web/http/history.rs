@@ -37,7 +37,7 @@ fn unwritten_notice(view: &ClientView, mut unwritten: Option<Unwritten>, zone: &
         unwritten.why = UNWRITTEN.to_owned();
     }
     let stamp = |at: Millis| format!("{} {}", zone.stamp(at), zone.label());
-    app::connection::unwritten(&Connection { unwritten, ..Connection::default() }, stamp).unwrap_or_default()
+    app::connection::unwritten(&Connection { unwritten, ..Connection::default() }, &stamp).unwrap_or_default()
 }
 
 pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddress, request: Request) -> Response {

@@ -74,7 +74,7 @@ async fn cluster(view: &ClientView, hub: &Handle) -> Result<ClusterStatus, HubEn
     let (told, now_millis) = (view.connection(hub), hub.now_millis());
     let is_watched = hub.sources.started_millis().is_some();
     let stamp = |at_millis: Millis| format!("{} UTC", moment(at_millis, now_millis));
-    let (words, advice) = state_and_problems(hub.name(), &told, stamp);
+    let (words, advice) = state_and_problems(hub.name(), &told, &stamp);
     let (connection, sees_all) = (connection(view, hub), view.sees_all_of(hub.name()));
     let figures = sees_all.then(|| ClusterFigures {
         address: hub.reviewer.host(),
