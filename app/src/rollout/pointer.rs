@@ -186,7 +186,7 @@ impl RolloutScreen {
         };
         if let Some((playback, chosen_millis)) = before {
             self.0.state.borrow_mut().chosen_millis = chosen_millis;
-            self.play(|_, _, _, _| playback);
+            self.play(&|_, _, _, _| playback);
         }
     }
 
