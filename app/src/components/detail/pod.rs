@@ -13,7 +13,7 @@ use super::frame::Frame;
 use super::moment::{Moment, present};
 use crate::components::tokens::Token;
 use crate::detail::PodDetail;
-use crate::detail::history::{Span, at_least};
+use crate::detail::history::at_least;
 use crate::detail::pod::{ConditionDetail, ContainerDetail, Step, started_in_millis};
 use crate::scoped::ScopedFor;
 use crate::zone::Zone;
@@ -122,7 +122,7 @@ fn Conditions(pod: Memo<Box<PodDetail>>) -> impl IntoView {
 fn History(workload: StoredValue<Workload>, pod: Memo<Box<PodDetail>>, now_millis: Signal<Millis>) -> impl IntoView {
     let zone = Zone::of_page();
     let deployment = pod.with_untracked(|pod| pod.deployment);
-    let line = move |(index, Span { at_millis, text, is_older, .. }): (usize, Span)| {
+    let line = move |(index, at_millis, text, is_older): (usize, Millis, String, bool)| {
         let is_gone = text == PodState::Gone.label();
         let lasted = move || {
             let lasted_millis = pod.read().history.get(index).map_or(0, |span| span.lasted_millis);
@@ -138,11 +138,14 @@ fn History(workload: StoredValue<Workload>, pod: Memo<Box<PodDetail>>, now_milli
             </tr>
         }
     };
-    let each = move || pod.read().history.clone().into_iter().enumerate();
-    // The last line lasts longer each time that it is asked for, and stays the same one.
-    let key = |(index, span): &(usize, Span)| (*index, span.at_millis, span.text.clone());
+    // The last line lasts longer each time that it is asked for, and stays the same one: its length is no part of what it is.
+    let each = move || {
+        let pod = pod.read();
+        let items = pod.history.iter().enumerate();
+        items.map(|(index, span)| (index, span.at_millis, span.text.clone(), span.is_older)).collect::<Vec<_>>()
+    };
     view! {
         <h3>{move || format!("History ({})", zone.name(pod.read().now_millis))}</h3>
-        <table class="past"><tbody><ScopedFor each key children=line/></tbody></table>
+        <table class="past"><tbody><ScopedFor each children=line/></tbody></table>
     }
 }
