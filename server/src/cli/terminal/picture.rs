@@ -10,7 +10,7 @@ use timeline::words::{count, duration, images, safe, short};
 use timeline::{Millis, Model, order, rollout, say};
 
 use super::follower::Follower;
-use super::{clock, plain};
+use super::{moment, plain};
 
 /// Lines of the story that are always shown, where there is room for anything.
 const STORY_LINES: usize = 6;
@@ -49,7 +49,7 @@ pub(super) fn picture(
     let blocks = blocks(&follower.copy.model, deployment);
     let pods: usize = blocks.iter().map(|block| block.pods.len()).sum();
     let newest = follower.copy.said.story.iter().rev().take(height).rev();
-    let story: Vec<Line> = newest.flat_map(|told| story_rows(told, width)).collect();
+    let story: Vec<Line> = newest.flat_map(|told| story_rows(told, width, now)).collect();
     // An empty line and the title of the story stand before its rows.
     let above = height.saturating_sub(story.len().min(STORY_LINES).min(height / 3) + 2);
     if lines.len() > above {
@@ -85,14 +85,14 @@ pub(super) fn picture(
 }
 
 /// Draws a line of the story; its further rows begin below its text.
-fn story_rows(told: &story::Line, width: usize) -> Vec<Line<'static>> {
+fn story_rows(told: &story::Line, width: usize, now: Millis) -> Vec<Line<'static>> {
     let style = match told.kind {
         LineKind::Revision | LineKind::Done => Style::new().bold(),
         LineKind::Bad => Style::new().red(),
         LineKind::Event | LineKind::Unknown => Style::new().dark_gray(),
         LineKind::Step | LineKind::Outside => Style::new(),
     };
-    let mut before = format!("{}  ", clock(told.at_millis));
+    let mut before = format!("{}  ", moment(told.at_millis, now));
     let indent = before.chars().count();
     let mut rows = Vec::new();
     for row in wrapped(&plain(&told.text), width.saturating_sub(indent)) {
@@ -320,6 +320,15 @@ mod tests {
     #[test]
     fn a_stuck_rollout_in_a_terminal() {
         insta::assert_snapshot!(shown(include_str!("../../../tests/traces/image-missing.jsonl"), 19, 100, 40));
+    }
+
+    #[test]
+    fn a_line_of_the_story_has_its_date_where_that_is_another_day() {
+        let (follower, until) = followed(include_str!("../../../tests/traces/image-missing.jsonl"), 19);
+        let last = |now| picture(&follower, "shop/web", 120, 40, now).pop().unwrap().to_string();
+        let text = "Progress deadline passed for revision 2. Kubernetes does not roll back by itself.";
+        assert_eq!(last(until), format!("04:53:50  {text}"));
+        assert_eq!(last(until + 86_400_000), format!("2026-11-21 04:53:50  {text}"));
     }
 
     #[test]
