@@ -139,7 +139,7 @@ fn verdict(view: &View, has_command: bool, width: usize, now: Millis) -> Vec<Lin
 /// Draws a command to be copied. It is never cut: its beginning may be another valid command.
 fn remedy_rows(remedy: &Command, width: usize) -> Vec<Line<'static>> {
     let (what, command) = (format!("{}: ", plain(&remedy.what)), plain(&remedy.command));
-    let (what_width, command_width) = (what.chars().count(), command.chars().count());
+    let (what_width, command_width) = (columns(&what), columns(&command));
     if what_width + command_width <= width {
         return vec![Line::from(vec![Span::raw(what), command.bold()])];
     }
@@ -263,19 +263,31 @@ fn mark(pod: &Pod) -> (&'static str, Style) {
     (mark, Style::new().fg(color))
 }
 
+/// Counts the columns of a text in a terminal: Chinese, Japanese and Korean letters take two.
+fn columns(text: &str) -> usize {
+    Span::raw(text).width()
+}
+
 /// Breaks a text at spaces, and words that are longer than a line anywhere.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(20);
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+            Some(line) if columns(line) + 1 + columns(word) <= width => {
                 line.push(' ');
                 line.push_str(word);
             }
             _ => {
-                let letters: Vec<char> = word.chars().collect();
-                lines.extend(letters.chunks(width).map(|piece| piece.iter().collect::<String>()));
+                let mut piece = String::new();
+                for letter in word.chars() {
+                    piece.push(letter);
+                    if columns(&piece) > width {
+                        piece.pop();
+                        lines.push(std::mem::replace(&mut piece, letter.to_string()));
+                    }
+                }
+                lines.push(piece);
             }
         }
     }
@@ -414,6 +426,13 @@ What the controllers did
         let (whole, rest) = ("a".repeat(40), "a".repeat(10));
         let told = ["No connection to the server: the", "connection was reset. Trying again."];
         assert_eq!(first, [whole.as_str(), &whole, &rest, told[0], told[1]]);
+    }
+
+    #[test]
+    fn letters_of_two_columns_stay_within_the_terminal() {
+        let wide = "映".repeat(10);
+        assert_eq!(wrapped(&format!("{wide}映"), 20), [wide.as_str(), "映"]);
+        assert_eq!(wrapped(&format!("v2 {wide} ok"), 24), [format!("v2 {wide}"), "ok".to_owned()]);
     }
 
     #[test]
