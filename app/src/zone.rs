@@ -83,6 +83,12 @@ impl Zone {
         self.formatted(at_millis, words::date, browser::date_in)
     }
 
+    /// Returns the date and a space behind it; nothing where it is `day`. Follows the choice.
+    pub fn date_unless(self, at_millis: Millis, day: &str) -> String {
+        let date = self.date(at_millis);
+        if date == day { String::new() } else { date + " " }
+    }
+
     fn formatted(self, at_millis: Millis, in_utc: fn(Millis) -> String, named: fn(&str, Millis) -> String) -> String {
         self.0.with(|choice| match choice {
             Choice::Utc => in_utc(at_millis),

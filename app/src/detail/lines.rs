@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
-use timeline::words::safe;
+use timeline::words::{safe, visible};
 
 /// A labelled value of a detail.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -29,9 +29,10 @@ pub enum Value {
 impl Value {
     /// A link when the text is an http(s) address, else the text: nothing else that a cluster says becomes a link.
     pub fn linked(text: &str) -> Self {
-        let text = safe(text);
-        let is_address = ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme)) && !text.contains(' ');
-        if is_address { Self::Link(text) } else { Self::Text(text) }
+        // An address that is cut leads to nowhere.
+        let whole: String = visible(text).collect();
+        let is_address = ["https://", "http://"].iter().any(|scheme| whole.starts_with(scheme)) && !whole.contains(' ');
+        if is_address { Self::Link(whole) } else { Self::Text(safe(text)) }
     }
 }
 
@@ -70,6 +71,14 @@ mod tests {
         for text in ["javascript:alert(1)", "data:text/html,x", " https://a b", "kubectl set image", "https://a b"] {
             assert_eq!(Value::linked(text), Value::Text(text.to_owned()));
         }
+    }
+
+    #[test]
+    fn a_long_address_stays_whole() {
+        let address = format!("https://ci.example.com/{}", "7".repeat(300));
+        assert_eq!(Value::linked(&address), Value::Link(address.clone()));
+        let text = "7".repeat(300);
+        assert_eq!(Value::linked(&text), Value::Text(safe(&text)));
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl PodDetail {
             is_older: !is_creation_seen && pod.states.len() <= 1,
             now_millis: now.millis,
             why: joined(&[&pod.now.reason, &pod.now.message]),
-            facts: facts(model, pod, choices),
+            facts: facts(model, pod, now.skew_millis, choices),
             start: if is_creation_seen { start(pod) } else { Vec::new() },
             containers: pod.now.containers.iter().map(|of| container(of, pod.state())).collect(),
             conditions: pod.now.conditions.iter().map(condition).collect(),
@@ -135,7 +135,7 @@ pub fn started_in_millis(start: &[Step]) -> Option<Millis> {
     (start.len() == STEPS.len()).then(|| start.iter().map(|step| step.after_millis).sum())
 }
 
-fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<DetailFact> {
+fn facts(model: &Model, pod: &Pod, skew_millis: Millis, choices: &mut Choices<'_>) -> Vec<DetailFact> {
     let set = last_set(model, pod);
     let chosen = choices.criteria(pod);
     let out = match (pod.is_out_of_rotation(), model.is_left_behind(pod)) {
@@ -143,7 +143,8 @@ fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<DetailFact>
         (true, true) => "its ReplicaSet is deleted; no other one controls it",
         (true, false) => "labels no longer match; no ReplicaSet controls it",
     };
-    let grace_ends = pod.now.deletion_at_millis.filter(|_| pod.state() == PodState::Terminating);
+    let deletion_at_millis = pod.now.deletion_at_millis.filter(|_| pod.state() == PodState::Terminating);
+    let grace_ends = deletion_at_millis.map(|at_millis| at_millis.saturating_add(skew_millis));
     DetailFacts::default()
         .value("Revision", set.and_then(ReplicaSet::revision).map(Value::Revision))
         .text("ReplicaSet", set.map(|set| safe(&set.name)).unwrap_or_default())
@@ -238,6 +239,8 @@ fn commands(workload: &Workload, pod: &Pod, set: Option<&ReplicaSet>) -> Vec<Com
 
 #[cfg(test)]
 mod tests {
+    use timeline::model::PodNow;
+
     use super::*;
 
     #[test]
@@ -251,6 +254,16 @@ mod tests {
         let step = |(name, _): (&str, PodState)| Step { name: name.to_owned(), at_millis: 7, after_millis: 50 };
         let steps = STEPS.map(step);
         assert_eq!([0, 1, 3, 4].map(|made| started_in_millis(&steps[..made])), [None, None, None, Some(200)]);
+    }
+
+    #[test]
+    fn the_end_of_the_grace_period_is_told_by_our_clock() {
+        let now = PodNow { deletion_at_millis: Some(30_000), ..PodNow::default() };
+        let pod = Pod { states: vec![(PodState::Terminating, 0)], now: now.into(), ..Pod::default() };
+        let model = Model::default();
+        let facts = facts(&model, &pod, 500, &mut Choices::new(&model, 500));
+        let ends = facts.into_iter().find(|fact| fact.name == "Grace ends").map(|fact| fact.value);
+        assert_eq!(ends, Some(Value::Time(30_500)));
     }
 
     #[test]

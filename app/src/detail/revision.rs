@@ -5,7 +5,7 @@ use timeline::fact::Image;
 use timeline::model::story::ContainerEnd;
 use timeline::model::{Deployment, PodState, ReplicaSet};
 use timeline::story::{self, Entry, Happening};
-use timeline::view::Command;
+use timeline::view::{Command, Now};
 use timeline::words::{safe, shell_word as word};
 use timeline::{Millis, Model, Workload, rollout};
 
@@ -51,7 +51,7 @@ impl RevisionDetail {
         model: &Model,
         deployment: &Deployment,
         revision: u64,
-        now_millis: Millis,
+        now: Now,
     ) -> Option<Self> {
         let first = rollout::replica_set(model, deployment, revision);
         // One that was deleted may have been made again.
@@ -70,9 +70,9 @@ impl RevisionDetail {
         let image = |of: &Image| Image { container: safe(&of.container), image: safe(&of.image) };
         Some(Self {
             revision,
-            now_millis,
+            now_millis: now.millis,
             standing: standing((is_current, deployment.deleted_millis.is_some()), revision, set),
-            facts: facts(model, set),
+            facts: facts(model, set, now.skew_millis),
             images: images.into_iter().flatten().map(image).collect(),
             differences: differences(model, deployment, revision),
             rollouts,
@@ -97,7 +97,7 @@ fn standing((is_current, is_deleted): (bool, bool), revision: u64, set: Option<&
     }
 }
 
-fn facts(model: &Model, set: Option<&ReplicaSet>) -> Vec<DetailFact> {
+fn facts(model: &Model, set: Option<&ReplicaSet>, skew_millis: Millis) -> Vec<DetailFact> {
     let Some(set) = set else { return Vec::new() };
     let revisions: Vec<String> = set.revisions.iter().map(|(revision, _)| revision.to_string()).collect();
     let living = model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && pod.state() != PodState::Gone);
@@ -110,7 +110,7 @@ fn facts(model: &Model, set: Option<&ReplicaSet>) -> Vec<DetailFact> {
         .text("Revisions", revisions.join(", "))
         .text("pod-template-hash", safe(&set.template_hash))
         .text("app.kubernetes.io/version", safe(&set.now.version))
-        .time("Created", Some(set.created_at_millis))
+        .time("Created", Some(set.created_at_millis.saturating_add(skew_millis)))
         .time("Deleted", set.removed_millis)
         .text("Desired", set.now.counts.desired.to_string())
         .text("Pods", pods)
@@ -248,11 +248,12 @@ mod tests {
         Box::new(ReplicaSetFact { meta, revision, ..ReplicaSetFact::default() })
     }
 
-    /// The details of revision 1.
+    /// The details of revision 1. Our clock is half a second ahead of the cluster's.
     fn detail(timeline: &Timeline) -> RevisionDetail {
         let deployment = timeline.model().deployments.get(&Uid::from_bits(1)).unwrap();
         let workload = Workload::deployment("prod", "shop", "web");
-        RevisionDetail::from_model(&workload, timeline.model(), deployment, 1, 2_000).unwrap()
+        let now = Now { millis: 2_000, skew_millis: 500 };
+        RevisionDetail::from_model(&workload, timeline.model(), deployment, 1, now).unwrap()
     }
 
     fn told(detail: &RevisionDetail, name: &str) -> Option<Value> {
@@ -272,6 +273,7 @@ mod tests {
         let detail = detail(&timeline_of(facts.map(|fact| (1_000, fact))));
         let pods = Value::Text("1, 0 of them available".to_owned());
         assert_eq!((told(&detail, "Deleted"), told(&detail, "Pods")), (None, Some(pods)));
+        assert_eq!(told(&detail, "Created"), Some(Value::Time(500)), "by our clock");
     }
 
     #[test]

@@ -18,12 +18,24 @@
     const minutes = Math.abs(ahead);
     return ahead ? (ahead < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60) : "";
   };
+  /// The offset of a zone: "utc", "own" or a name such as "Europe/Berlin". The viewer's where none is named, or an unknown one.
+  const offset = (zone) => {
+    if (zone === "utc") return "";
+    if (!zone || zone === "own") return own();
+    try {
+      const format = new Intl.DateTimeFormat("en", { timeZone: zone, timeZoneName: "longOffset" });
+      return format.formatToParts().find((part) => part.type === "timeZoneName").value.replace("GMT", "");
+    } catch {
+      return own();
+    }
+  };
   const go = (zone) => {
     asked.set("tz", zone);
     location.replace(location.pathname + "?" + asked + location.hash);
   };
-  // Times that an address names without a zone are in UTC: their meaning is not changed. Whoever chose UTC gets what the page has.
-  if (!["tz", "since", "until"].some((name) => asked.has(name)) && chosen() !== "utc" && own()) go(own());
+  // Times that an address names without an offset are in UTC: their meaning is not changed. Whoever chose UTC gets what the page has.
+  const wanted = offset(asked.get("zone") ?? chosen());
+  if (!["tz", "since", "until"].some((name) => asked.has(name)) && wanted) go(wanted);
 
   // Between the viewer's zone and UTC: the times that the address names are the same moments.
   const toggle = () => {

@@ -251,6 +251,15 @@ test("a menu closes with Escape, and a click beside it", async ({ page, serve })
 
 test.describe("in another zone", () => {
   test.use({ timezoneId: "Asia/Kolkata" });
+  test("the zone that an address names precedes the viewer's", async ({ page, serve }) => {
+    const [server] = await kept(serve);
+    const zones = { "Asia/Tokyo": "UTC+09:00", own: "UTC+05:30", "no/zone": "UTC+05:30", utc: "UTC" };
+    for (const [zone, told] of Object.entries(zones)) {
+      await page.goto(`${server.address}/history?zone=${zone}`);
+      await expect(page.getByText("History is kept")).toContainText(`Times are in ${told}.`);
+    }
+  });
+
   test("Z chooses between UTC and the viewer's zone on every page, whose names are alike", async ({ page, serve }) => {
     const [server, all] = await kept(serve);
     const { cluster, namespace, name, revision } = all[0]!;

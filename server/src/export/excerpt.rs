@@ -13,7 +13,7 @@ use std::time::Duration;
 use timeline::history::MOST_CHANGES;
 use timeline::model::Deployment;
 use timeline::wire::ConnectionState;
-use timeline::words::clock;
+use timeline::words::{clock, date};
 use timeline::{History, Millis, Timeline, Uid, Workload, rollout};
 use tokio::time::Instant;
 
@@ -193,7 +193,7 @@ fn find_span(reader: &HubReader<'_>, scope: &LinkScope) -> Option<ExcerptSpan> {
             (Some(from_millis), to_millis, is_settled, format!("{} revision {revision}", of.name))
         }
         LinkScope::Moment { at_millis, .. } => {
-            (None, *at_millis, true, format!("{} at {} UTC", of.name, clock(*at_millis)))
+            (None, *at_millis, true, format!("{} at {} {} UTC", of.name, date(*at_millis), clock(*at_millis)))
         }
         LinkScope::Workload(_) | LinkScope::Wall { .. } => return None,
     };
@@ -294,5 +294,7 @@ mod tests {
             known[usize::from(exists)] += 1;
         }
         assert!(known.iter().all(|count| *count > 2), "{known:?}");
+        let last = LinkScope::Moment { of, uid, at_millis: to_millis };
+        assert_eq!(copy(&live, &last).await.unwrap().span.title, "web at 2026-11-21 04:53:23 UTC");
     }
 }

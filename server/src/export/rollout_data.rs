@@ -225,9 +225,8 @@ impl RolloutData {
             if is_changed || is_begin_or_end {
                 let revisions: BTreeSet<u64> = deployment.rollouts.iter().map(|rollout| rollout.revision).collect();
                 for revision in revisions {
-                    if let Some(detail) =
-                        RevisionDetail::from_model(&self.workload, then, deployment, revision, self.to_millis)
-                    {
+                    let end = self.now(self.to_millis);
+                    if let Some(detail) = RevisionDetail::from_model(&self.workload, then, deployment, revision, end) {
                         let detail = Detail::Revision(Box::new(detail));
                         record_detail(&mut details, address::revision(revision), at_millis, detail);
                     }

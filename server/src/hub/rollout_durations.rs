@@ -65,6 +65,9 @@ impl RolloutDurations {
         let Some((rollout, outcome)) = ended else { return };
         let Some(deployment) = model.deployments.get(&uid) else { return };
         let Some(began) = timeline::rollout::began_millis(model, deployment, rollout) else { return };
+        if at_millis < began {
+            return; // our clock was set back meanwhile
+        }
         let is_in_gap = deployment.gaps.last().is_some_and(|gap| gap.to_millis == at_millis);
         if is_in_gap || timeline::rollout::is_part_unseen(model, deployment, rollout) {
             return; // its start or end was not observed
@@ -145,5 +148,6 @@ mod tests {
         assert_eq!(counted([(1_000, 0, Seen::Added), (90_000, 1, Seen::Modified)]), 1);
         assert_eq!(counted([(1_000, 0, Seen::Added), (90_000, 1, Seen::InList)]), 0, "it ended in a gap");
         assert_eq!(counted([(1_000, 0, Seen::InList), (90_000, 1, Seen::Modified)]), 0, "it began in a gap");
+        assert_eq!(counted([(90_000, 0, Seen::Added), (1_000, 1, Seen::Modified)]), 0, "our clock was set back");
     }
 }

@@ -321,9 +321,10 @@ impl Timeline {
         let before = deployment.rollouts.iter().nth_back(1);
         let was_complete = before.is_some_and(|last| last.completed_millis.or(last.available_millis).is_some());
         let (revision, was_seen) = (rollout.revision, !rollout.is_end_unseen);
-        let took_millis = (was_seen && rollout.was_start_seen).then_some(completed - started);
+        // Our clock may have been set back meanwhile.
+        let took_millis = Some(completed - started).filter(|took| was_seen && rollout.was_start_seen && *took >= 0);
         let is_it = |entry: &Entry| {
-            entry.at_millis >= started
+            entry.at_millis >= started.min(completed)
                 && matches!(entry.what, Happening::Completed { revision: told, .. } if told == revision)
         };
         if (was_complete && self.is_renumbered(uid)) || self.entry(uid, is_it).is_some() {

@@ -28,7 +28,9 @@ pub fn Axis(picture: Picture) -> impl IntoView {
     let day = Memo::new(move |_| {
         let Some(board) = board else { return String::new() };
         let now = board.now_millis();
-        if board.is_recorded() || board.moment(now).contains('-') { zone.date(now) } else { String::new() }
+        // It stands at the left: the first tick may be out of the picture, the second one is in it.
+        let at = picture.ticks.with(|ticks| ticks.get(1).copied()).unwrap_or(now);
+        if board.is_recorded() || board.moment(now).contains('-') { zone.date(at) } else { String::new() }
     });
     view! {
         <span class="day-of-axis" data-testid="day">{move || day.get()}</span>
@@ -65,5 +67,26 @@ fn Point(line: ReadSignal<Line>, picture: Picture) -> impl IntoView {
             use:bind_style=style
             on:click=point
         ></button>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::Workload;
+
+    use super::*;
+    use crate::list::test_data;
+
+    #[test]
+    fn the_day_of_the_axis_is_that_of_its_left_end() {
+        let (_owner, _) = test_data::zone();
+        let of_history = Workload { rollout: Some(0), ..Workload::default() };
+        let board = Board::for_workload(of_history, None);
+        board.second.set(86_410);
+        provide_context(board);
+        let picture = Picture::default();
+        picture.ticks.set(vec![86_380_000, 86_390_000, 86_400_000, 86_410_000]);
+        let html = view! { <Axis picture/> }.to_html();
+        assert!(html.contains(">1970-01-01<") && !html.contains(">1970-01-02<"), "{html}");
     }
 }

@@ -87,22 +87,22 @@ pub fn Score(
                 </div>
             </div>
             <div class="now-line"></div>
-            {controls.map(|_| view! { <PlaceTip picture/> })}
+            {controls.map(|_| view! { <PlaceTip board picture/> })}
         </div>
     }
 }
 
 /// The tip of the place under the pointer or of the pod with the focus, and a line through its moment.
 #[component]
-fn PlaceTip(picture: Picture) -> impl IntoView {
-    let zone = Zone::of_page();
+fn PlaceTip(board: Board, picture: Picture) -> impl IntoView {
+    let zone = board.zone;
     let class = move |name: &'static str| move || if picture.tip.read().is_some() { name } else { "unused" };
     let of_tip = move |style: fn(&Tip) -> String| {
         Signal::derive(move || picture.tip.with(|tip| tip.as_ref().map(style).unwrap_or_default()))
     };
     let (style, line) = (of_tip(|tip| tip.place.clone()), of_tip(|tip| format!("left:{}px", fixed(tip.x))));
-    let words =
-        Memo::new(move |_| picture.tip.with(|tip| tip.as_ref().map(|tip| words(tip, zone)).unwrap_or_default()));
+    let of_shown_day = move |tip: &Tip| words(tip, zone, &zone.date(board.now_millis()));
+    let words = Memo::new(move |_| picture.tip.with(|tip| tip.as_ref().map(of_shown_day).unwrap_or_default()));
     let line_of = move |read: fn(&[String; 3]) -> &String| move || words.with(|words| read(words).clone());
     view! {
         <div class=class("crosshair") use:bind_style=line></div>
@@ -114,15 +114,16 @@ fn PlaceTip(picture: Picture) -> impl IntoView {
     }
 }
 
-/// What the tip says, in three lines, of which the last ones may be empty.
-fn words(tip: &Tip, zone: Zone) -> [String; 3] {
-    let at = zone.clock(tip.at_millis);
+/// What the tip says, in three lines, of which the last ones may be empty. Times of another day than `day` have their date.
+fn words(tip: &Tip, zone: Zone, day: &str) -> [String; 3] {
+    let clock = |at_millis| zone.date_unless(at_millis, day) + &zone.clock(at_millis);
+    let at = clock(tip.at_millis);
     match &tip.content {
         TipContent::Pod { name, look, since_millis, is_older, until_millis, lasted_millis, reason } => {
-            let since = zone.clock(*since_millis);
+            let since = clock(*since_millis);
             let lasted = format!("{}{}", at_least(*is_older), duration(*lasted_millis));
             let when = match until_millis {
-                Some(until) => format!("{since} to {}, {lasted}", zone.clock(*until)),
+                Some(until) => format!("{since} to {}, {lasted}", clock(*until)),
                 None => format!("since {since}, {lasted}"),
             };
             [safe(name), format!("{}: {when}", look.label()), safe(reason)]
@@ -134,5 +135,37 @@ fn words(tip: &Tip, zone: Zone) -> [String; 3] {
                 .map(|limits| Limit::ALL.map(|limit| format!("{} {}", limit.name(), limit.pods(limits))).join(", "));
             [at, counts, limits.unwrap_or_default()]
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::model::PodState;
+
+    use super::*;
+    use crate::list::test_data;
+    use crate::score::ink::PodLook;
+
+    #[test]
+    fn times_of_a_tip_have_their_date_where_that_is_another_day() {
+        let (_owner, zone) = test_data::zone();
+        let pod = TipContent::Pod {
+            name: "web-1".to_owned(),
+            look: PodLook::In(PodState::Available),
+            since_millis: 86_395_000,
+            is_older: false,
+            until_millis: Some(86_405_000),
+            lasted_millis: 10_000,
+            reason: String::new(),
+        };
+        let told = |content: &TipContent, day| {
+            let tip = Tip { place: String::new(), x: 0.0, at_millis: 86_399_000, content: content.clone() };
+            words(&tip, zone, day).join(" ")
+        };
+        let counts = TipContent::Counts(Vec::new(), None);
+        assert_eq!(told(&counts, "1970-01-01"), "23:59:59 no pods ");
+        assert_eq!(told(&counts, "1970-01-02"), "1970-01-01 23:59:59 no pods ");
+        let dated = "web-1 available: 1970-01-01 23:59:55 to 00:00:05, 10 s ";
+        assert_eq!(told(&pod, "1970-01-02"), dated);
     }
 }

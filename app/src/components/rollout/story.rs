@@ -10,7 +10,7 @@ use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::rollout::screen::RolloutScreen;
-use crate::scoped::ScopedFor;
+use crate::scoped::{ScopedFor, ScopedSignal};
 
 /// The story of a rollout, one line for each thing that happened.
 #[component]
@@ -25,9 +25,13 @@ pub fn Story(board: Board, picture: Picture, controls: Controls) -> impl IntoVie
             });
         }
     });
+    // The day that is shown: lines of another one have their date.
+    let shown_day = move || board.zone.date(board.now_millis());
+    let day = ScopedSignal::new(untrack(shown_day));
+    Effect::new(move |_| day.set(shown_day()));
     let line = move |key: u128| {
         let is_new = is_begun.get_value();
-        picture.story.row_signal(key).map(|line| view! { <StoryLine line board picture controls is_new/> })
+        picture.story.row_signal(key).map(|line| view! { <StoryLine line day board picture controls is_new/> })
     };
     // The newest line is in view unless somebody reads an earlier one.
     Effect::new(move |_| {
@@ -77,6 +81,7 @@ const NEAR: i32 = 40;
 #[component]
 fn StoryLine(
     line: ReadSignal<Line>,
+    day: ScopedSignal<String>,
     board: Board,
     picture: Picture,
     controls: Controls,
@@ -105,6 +110,7 @@ fn StoryLine(
     // Tab leads to the button from its line only: the story is one Tab stop.
     let is_here = RwSignal::new(false);
     let title = is_long.then(|| text.clone());
+    let dated_text = move || day.with(|day| zone.date_unless(at_millis, day)) + &zone.replace_times(&text, at_millis);
     let more = is_long.then(|| {
         let words = move || if is_whole.get() { "Less" } else { "Full text" };
         let tabindex = move || if is_here.get() { "0" } else { "-1" };
@@ -114,7 +120,31 @@ fn StoryLine(
         <li class=kind.name() class:new=is_new node_ref=element on:animationend=move |_| is_new.set(false) on:focusin=move |_| is_here.set(true) on:focusout=move |_| is_here.set(false)>
             <button type="button" class="at" tabindex="-1" title=move || board.dated(at_millis) on:click=move |_| controls.seek(at_millis) on:keydown=pressed>{move || zone.clock(at_millis)}</button>
             <i></i>
-            <span><span class:cut=move || !is_whole.get() title=title>{move || zone.replace_times(&text, at_millis)}</span>{more}</span>
+            <span><span class:cut=move || !is_whole.get() title=title>{dated_text}</span>{more}</span>
         </li>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::Workload;
+    use timeline::story::LineKind;
+
+    use super::*;
+    use crate::list::test_data;
+
+    #[test]
+    fn a_line_of_another_day_than_the_one_shown_has_its_date() {
+        let (_owner, _) = test_data::zone();
+        let (picture, controls) = (Picture::default(), Controls::provide());
+        let line = Line { at_millis: 5_000, kind: LineKind::Bad, text: "Quota exceeded.".to_owned() };
+        picture.story.set(vec![(1, line)]);
+        let told = |shown_seconds| {
+            let board = Board::for_workload(Workload::default(), None);
+            board.second.set(shown_seconds);
+            view! { <Story board picture controls/> }.to_html()
+        };
+        let [same, next] = [86_399, 86_400].map(told);
+        assert!(same.contains(">Quota exceeded.<") && next.contains(">1970-01-01 Quota exceeded.<"), "{same} {next}");
     }
 }

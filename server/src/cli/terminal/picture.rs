@@ -10,7 +10,7 @@ use timeline::words::{count, duration, images, safe, short};
 use timeline::{Millis, Model, order, rollout, say};
 
 use super::follower::Follower;
-use super::{clock, plain};
+use super::{moment, plain};
 
 /// Lines of the story that are always shown, where there is room for anything.
 const STORY_LINES: usize = 6;
@@ -49,7 +49,7 @@ pub(super) fn picture(
     let blocks = blocks(&follower.copy.model, deployment);
     let pods: usize = blocks.iter().map(|block| block.pods.len()).sum();
     let newest = follower.copy.said.story.iter().rev().take(height).rev();
-    let story: Vec<Line> = newest.flat_map(|told| story_rows(told, width)).collect();
+    let story: Vec<Line> = newest.flat_map(|told| story_rows(told, width, now)).collect();
     // An empty line and the title of the story stand before its rows.
     let above = height.saturating_sub(story.len().min(STORY_LINES).min(height / 3) + 2);
     if lines.len() > above {
@@ -85,14 +85,14 @@ pub(super) fn picture(
 }
 
 /// Draws a line of the story; its further rows begin below its text.
-fn story_rows(told: &story::Line, width: usize) -> Vec<Line<'static>> {
+fn story_rows(told: &story::Line, width: usize, now: Millis) -> Vec<Line<'static>> {
     let style = match told.kind {
         LineKind::Revision | LineKind::Done => Style::new().bold(),
         LineKind::Bad => Style::new().red(),
         LineKind::Event | LineKind::Unknown => Style::new().dark_gray(),
         LineKind::Step | LineKind::Outside => Style::new(),
     };
-    let mut before = format!("{}  ", clock(told.at_millis));
+    let mut before = format!("{}  ", moment(told.at_millis, now));
     let indent = before.chars().count();
     let mut rows = Vec::new();
     for row in wrapped(&plain(&told.text), width.saturating_sub(indent)) {
@@ -139,7 +139,7 @@ fn verdict(view: &View, has_command: bool, width: usize, now: Millis) -> Vec<Lin
 /// Draws a command to be copied. It is never cut: its beginning may be another valid command.
 fn remedy_rows(remedy: &Command, width: usize) -> Vec<Line<'static>> {
     let (what, command) = (format!("{}: ", plain(&remedy.what)), plain(&remedy.command));
-    let (what_width, command_width) = (what.chars().count(), command.chars().count());
+    let (what_width, command_width) = (columns(&what), columns(&command));
     if what_width + command_width <= width {
         return vec![Line::from(vec![Span::raw(what), command.bold()])];
     }
@@ -263,19 +263,31 @@ fn mark(pod: &Pod) -> (&'static str, Style) {
     (mark, Style::new().fg(color))
 }
 
+/// Counts the columns of a text in a terminal: Chinese, Japanese and Korean letters take two.
+fn columns(text: &str) -> usize {
+    Span::raw(text).width()
+}
+
 /// Breaks a text at spaces, and words that are longer than a line anywhere.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(20);
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+            Some(line) if columns(line) + 1 + columns(word) <= width => {
                 line.push(' ');
                 line.push_str(word);
             }
             _ => {
-                let letters: Vec<char> = word.chars().collect();
-                lines.extend(letters.chunks(width).map(|piece| piece.iter().collect::<String>()));
+                let mut piece = String::new();
+                for letter in word.chars() {
+                    piece.push(letter);
+                    if columns(&piece) > width {
+                        piece.pop();
+                        lines.push(std::mem::replace(&mut piece, letter.to_string()));
+                    }
+                }
+                lines.push(piece);
             }
         }
     }
@@ -320,6 +332,15 @@ mod tests {
     #[test]
     fn a_stuck_rollout_in_a_terminal() {
         insta::assert_snapshot!(shown(include_str!("../../../tests/traces/image-missing.jsonl"), 19, 100, 40));
+    }
+
+    #[test]
+    fn a_line_of_the_story_has_its_date_where_that_is_another_day() {
+        let (follower, until) = followed(include_str!("../../../tests/traces/image-missing.jsonl"), 19);
+        let last = |now| picture(&follower, "shop/web", 120, 40, now).pop().unwrap().to_string();
+        let text = "Progress deadline passed for revision 2. Kubernetes does not roll back by itself.";
+        assert_eq!(last(until), format!("04:53:50  {text}"));
+        assert_eq!(last(until + 86_400_000), format!("2026-11-21 04:53:50  {text}"));
     }
 
     #[test]
@@ -405,6 +426,13 @@ What the controllers did
         let (whole, rest) = ("a".repeat(40), "a".repeat(10));
         let told = ["No connection to the server: the", "connection was reset. Trying again."];
         assert_eq!(first, [whole.as_str(), &whole, &rest, told[0], told[1]]);
+    }
+
+    #[test]
+    fn letters_of_two_columns_stay_within_the_terminal() {
+        let wide = "映".repeat(10);
+        assert_eq!(wrapped(&format!("{wide}映"), 20), [wide.as_str(), "映"]);
+        assert_eq!(wrapped(&format!("v2 {wide} ok"), 24), [format!("v2 {wide}"), "ok".to_owned()]);
     }
 
     #[test]

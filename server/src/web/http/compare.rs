@@ -11,6 +11,7 @@ use super::extract::{NamedWorkload, RequestAddress};
 use super::history_query::zone;
 use super::respond::{Refusal, refuse, refuse_not_found, render_static, unreadable_history};
 use crate::history::store::StoreError;
+use crate::telemetry::clock;
 use crate::web::client_view::ClientView;
 use crate::web::rollouts;
 
@@ -53,10 +54,12 @@ pub(super) async fn page(
             Some(other) => rollouts::course(view, &workload, &other).await,
             None => None,
         };
+        let now_millis = clock::now_millis();
+        let stamp = |at_millis| zone.stamp(at_millis, now_millis);
         Ok(Some(ComparePayload {
             said: rollouts::compare_with_earlier(view, &workload, this, before).await.0,
-            before: before.iter().map(|rollout| (zone.stamp(rollout.started_millis), rollout.clone())).collect(),
-            began: zone.stamp(course.started_millis),
+            before: before.iter().map(|rollout| (stamp(rollout.started_millis), rollout.clone())).collect(),
+            began: stamp(course.started_millis),
             zone: zone.label(),
             workload: workload.clone(),
             uid,

@@ -44,8 +44,7 @@ pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &
         format!("{} has no revision {:?}, or its history has expired.", safe(&workload.name), safe(&revision));
     let find = move |workload: &Workload, then: &DeploymentState<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
-        let detail =
-            RevisionDetail::from_model(workload, then.model, deployment, revision.parse().ok()?, then.now.millis)?;
+        let detail = RevisionDetail::from_model(workload, then.model, deployment, revision.parse().ok()?, then.now)?;
         Some(Detail::Revision(Box::new(detail)))
     };
     answer(view, workload, asked_for, find, missing, request).await

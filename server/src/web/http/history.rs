@@ -14,7 +14,7 @@ use timeline::wire::{Connection, Unwritten};
 use timeline::{Millis, Uid};
 
 use super::extract::RequestAddress;
-use super::history_query::{HistoryQuery, Zone, days, history_query, place_parameter};
+use super::history_query::{HistoryQuery, days, history_query, place_parameter};
 use super::respond::{Refusal, refuse, refuse_not_found, render_static, unreadable_history};
 use super::status::connections;
 use crate::access::permissions::{Permissions, UNWRITTEN};
@@ -32,11 +32,10 @@ const WORKLOADS: usize = LINES as usize;
 const BARS: u32 = 24;
 
 /// Returns a notice that the history is not written, as other pages show it.
-fn unwritten_notice(view: &ClientView, mut unwritten: Option<Unwritten>, zone: &Zone) -> String {
+fn unwritten_notice(view: &ClientView, mut unwritten: Option<Unwritten>, stamp: impl Fn(Millis) -> String) -> String {
     if let Some(unwritten) = unwritten.as_mut().filter(|_| !view.sees_all()) {
         unwritten.why = UNWRITTEN.to_owned();
     }
-    let stamp = |at: Millis| format!("{} {}", zone.stamp(at), zone.label());
     app::connection::unwritten(&Connection { unwritten, ..Connection::default() }, &stamp).unwrap_or_default()
 }
 
@@ -59,7 +58,9 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
         return refuse_not_found(view, why.to_owned(), request).await;
     };
     let (asked, permissions, days) = (search.clone(), view.permissions().clone(), days(now_millis, &zone));
-    let unwritten = unwritten_notice(view, archive.unwritten.borrow().clone(), &zone);
+    let stamp = |at: Millis| zone.stamp(at, now_millis);
+    let in_zone = |at: Millis| format!("{} {}", stamp(at), zone.label());
+    let unwritten = unwritten_notice(view, archive.unwritten.borrow().clone(), in_zone);
     let turn = view.history_turn().await;
     let read = archive.read(move |reader| {
         let _turn = turn; // its client may have left
@@ -73,7 +74,7 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
         Ok((days, found, workloads, [total, rollouts])) => {
             let others = total - rollouts;
             let rollouts = found.rollouts.into_iter();
-            let rollouts = rollouts.map(|rollout| (zone.stamp(rollout.started_millis), rollout)).collect();
+            let rollouts = rollouts.map(|rollout| (stamp(rollout.started_millis), rollout)).collect();
             let after = found.next.map(place_parameter);
             let kept = if view.sees_all() { archive.options.to_string() } else { archive.options.limits.to_string() };
             let field = |at: Option<Millis>| at.map(|at| zone.field(at)).unwrap_or_default();

@@ -60,9 +60,12 @@ impl Zone {
         self.at(at_millis).map(|at| at.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
     }
 
-    /// Formats a time: "21 Nov 14:02:05".
-    pub(super) fn stamp(&self, at_millis: Millis) -> String {
-        self.at(at_millis).map(|at| at.strftime("%-d %b %H:%M:%S").to_string()).unwrap_or_default()
+    /// Formats a time: "21 Nov 14:02:05"; with its year, where that is not the present one.
+    pub(super) fn stamp(&self, at_millis: Millis, now_millis: Millis) -> String {
+        let Some(at) = self.at(at_millis) else { return String::new() };
+        let is_of_this_year = self.at(now_millis).is_some_and(|now| now.year() == at.year());
+        let format = if is_of_this_year { "%-d %b %H:%M:%S" } else { "%-d %b %Y %H:%M:%S" };
+        at.strftime(format).to_string()
     }
 }
 
@@ -195,7 +198,7 @@ mod tests {
         let days = days(now, &utc);
         assert_eq!((days.len(), days[0].name.as_str(), days[29].name.as_str()), (30, "25 Oct", "23 Nov"));
         assert_eq!(days[29].from_millis, at("2026-11-23T00:00:00Z"));
-        assert_eq!(utc.stamp(now + 5_000), "23 Nov 03:50:05");
+        assert_eq!(utc.stamp(now + 5_000, now), "23 Nov 03:50:05");
         let field = |at| utc.field(at);
         assert_eq!((field(now + 5_000).as_str(), millis_in(&field(now), &utc.zone)), ("2026-11-23 03:50", Some(now)));
         assert_eq!(utc.label(), "UTC");
@@ -211,13 +214,22 @@ mod tests {
         let days = days(now, &auckland);
         assert_eq!((days[29].name.as_str(), days[29].from_millis), ("23 Nov", at("2026-11-22T11:00:00Z")));
         let newfoundland = Zone::from_offset(offset("-03:30").unwrap());
-        assert_eq!((newfoundland.stamp(now).as_str(), newfoundland.label().as_str()), ("23 Nov 00:20:00", "UTC-03:30"));
+        let stamp = newfoundland.stamp(now, now);
+        assert_eq!((stamp.as_str(), newfoundland.label().as_str()), ("23 Nov 00:20:00", "UTC-03:30"));
         assert_eq!(millis_in("2026-11-23T00:20", &newfoundland.zone), Some(now));
         assert_eq!(millis_in("2026-11-23T03:50:00Z", &newfoundland.zone), Some(now), "who names a zone is understood");
         assert_eq!(offset(" 02:00"), offset("+02:00"), "a plus sign in an address is a space");
         for wrong in ["", "+2", "+02:60", "+19:00", "02:00", "Europe/Berlin", "+-1:00", "\u{20ac}"] {
             assert_eq!(offset(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_time_of_another_year_has_its_year() {
+        let (utc, auckland) = (Zone::from_offset(Offset::UTC), Zone::from_offset(offset("+13:00").unwrap()));
+        let (before, now) = (at("2025-12-31T23:50:00Z"), at("2026-01-01T00:10:00Z"));
+        assert_eq!(utc.stamp(before, now), "31 Dec 2025 23:50:00");
+        assert_eq!(auckland.stamp(before, now), "1 Jan 12:50:00");
     }
 
     #[test]

@@ -230,9 +230,9 @@ impl KnownLink<'_> {
             let why = if at_millis > time_of_day + AHEAD_MILLIS {
                 format!("That moment is in the future: it is {} UTC now.", clock(time_of_day))
             } else if is_by_itself {
-                format!("The history of this rollout of {name} ends at {} UTC.", clock(now_millis))
+                format!("The history of this rollout of {name} ends at {} UTC.", moment(now_millis, time_of_day))
             } else {
-                format!("This link shows {name} until {} UTC only.", clock(now_millis))
+                format!("This link shows {name} until {} UTC only.", moment(now_millis, time_of_day))
             };
             let last = (self.moment_address(now_millis), "The last moment shown".to_owned());
             LinkTarget::NotFound(why, [last].into_iter().chain(is_by_itself.then(|| self.live())).collect())

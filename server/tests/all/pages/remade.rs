@@ -259,11 +259,10 @@ async fn a_moment_between_two_rollouts_is_shown_or_the_nearest_one_is_named() {
     // Somebody looks at it, and others at moments after it, also before anything was heard of them.
     assert_eq!(fetch(&rollcast, &by_itself).await.status, StatusCode::OK);
     let early = fetch(&rollcast, &format!("{by_itself}&at={two}")).await;
-    assert!(
-        early.status == StatusCode::NOT_FOUND && early.text.contains("The history of this rollout of"),
-        "{}",
-        early.text
-    );
+    assert_eq!(early.status, StatusCode::NOT_FOUND);
+    let ended = timeline::words::date(last.ended_millis.unwrap());
+    let told = format!("The history of this rollout of {} ends at {ended} ", last.name);
+    assert!(early.text.contains(&told), "{}", early.text);
     let to_come = server::telemetry::clock::now_millis() + hour;
     let to_come = fetch(&rollcast, &format!("{by_itself}&at={to_come}")).await;
     assert!(to_come.text.contains("That moment is in the future"), "{}", to_come.text);

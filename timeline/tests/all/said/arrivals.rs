@@ -2,7 +2,7 @@
 
 use timeline::fact::{EventFact, Kind, Seen};
 use timeline::model::Gap;
-use timeline::story::LineKind;
+use timeline::story::{LineKind, story};
 use timeline::{Fact, Millis, Timeline, Uid};
 
 use crate::made::{SECOND, WEB, Web, deployment, set, warning};
@@ -37,6 +37,22 @@ fn clocks_are_told_apart_by_what_was_made_and_not_by_what_changed() {
         fact.meta.created_at_millis = created;
         Fact::ReplicaSet(Box::new(fact), Seen::Added)
     });
+}
+
+#[test]
+fn how_long_a_rollout_took_is_not_known_where_our_clock_was_set_back_meanwhile() {
+    let mut timeline = Timeline::new();
+    let (kind, namespace, present) = (Kind::Deployment, None, vec![]);
+    timeline.apply(0, Fact::Listed { kind, namespace, present, gap_since_millis: None });
+    for (at_millis, replicas, seen) in [(90_000, 4, Seen::Added), (30_000, 3, Seen::Modified)] {
+        let mut fact = deployment();
+        let status = &mut fact.now.status;
+        (status.replicas, status.updated) = (replicas, 3);
+        timeline.apply(at_millis, Fact::Deployment(Box::new(fact), seen));
+    }
+    let told = story(timeline.model(), WEB).into_iter().filter(|line| line.kind == LineKind::Done);
+    let told: Vec<String> = told.map(|line| line.text).collect();
+    assert_eq!(told, ["Revision 2 is complete; how long it took is not known."]);
 }
 
 #[test]
