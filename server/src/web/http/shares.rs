@@ -254,7 +254,7 @@ pub(super) async fn make(
     match make_link(&view, &form, &origin).await {
         Ok((share, link)) => {
             let lasts = if matches!(share.scope, LinkScope::Wall { .. }) {
-                ", with all pages that it links to. Each use extends its lifetime, up to 90 days in total"
+                ", with all pages that it links to. Use in the second half of its lifetime renews it, for up to 90 days in total"
             } else {
                 ""
             };
