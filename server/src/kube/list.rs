@@ -152,7 +152,7 @@ impl List {
         let mut objects = Vec::with_capacity(items.len());
         for item in items {
             match Object::decode(kind, item.get()).and_then(|object| object.uid().map(|_| object)) {
-                Ok(object) => objects.push(cluster.without_hidden(object)),
+                Ok(object) => objects.push(cluster.trim_object(object)),
                 Err(error) => count_skipped(cluster, kind, &error),
             }
         }
