@@ -60,7 +60,7 @@ pub struct TokenAuth {
     strange: Cache<TokenDigest, Arc<TokenReviews>>,
     /// Rate limit of rejected tokens of each client.
     attempts: RateLimit<IpAddr>,
-    /// Ended sessions, by their user: one person may have many tokens.
+    /// Ended sessions, by their owner: one person may have many tokens.
     revoked: RevokedSessions,
     /// Clusters whose last review failed: if each failure were logged, strangers could fill the log.
     failing: Mutex<BTreeSet<String>>,
@@ -74,16 +74,16 @@ struct TokenSession {
     /// Distinguishes sessions that began in the same second.
     id: String,
     token: String,
-    /// The user of the token when the session began.
-    user: String,
+    /// The cluster and the user of the token when the session began.
+    owner: String,
 }
 
 impl TokenSession {
-    /// Reads a session from a cookie: no token has a space, but a user may have one.
+    /// Reads a session from a cookie: no token has a space, but an owner has one.
     fn from_text(text: &str) -> Option<Self> {
         let mut parts = text.splitn(4, ' ').map(str::to_owned);
         let (began, id) = (parts.next()?.parse().ok()?, parts.next()?);
-        Some(Self { began, id, token: parts.next()?, user: parts.next()? })
+        Some(Self { began, id, token: parts.next()?, owner: parts.next()? })
     }
 }
 
@@ -115,7 +115,7 @@ impl TokenAuth {
             return self.authenticate(token, client).await;
         }
         let session =
-            self.session(headers).filter(|session| !self.revoked.contains(&session.user, session.began, &session.id));
+            self.session(headers).filter(|session| !self.revoked.contains(&session.owner, session.began, &session.id));
         match session {
             // A cluster accepted it when the session began: it is not invented.
             Some(session) => self.review(&session.token, TokenSender::Known, client).await,
@@ -123,16 +123,16 @@ impl TokenAuth {
         }
     }
 
-    /// Returns the cookie of a new session of a user; `None` if the token is too long for one.
-    pub fn begin(&self, token: &str, user: &str) -> Option<HeaderValue> {
-        let (began, id) = (clock::now_millis() / 1_000, fastrand::u64(..));
-        self.keys.seal(SealPurpose::Session, &format!("{began} {id:016x} {token} {user}"))
+    /// Returns the cookie of a new session of a viewer; `None` if the token is too long for one.
+    pub fn begin(&self, token: &str, viewer: &Viewer) -> Option<HeaderValue> {
+        let (began, id, owner) = (clock::now_millis() / 1_000, fastrand::u64(..), session_owner(viewer));
+        self.keys.seal(SealPurpose::Session, &format!("{began} {id:016x} {token} {owner}"))
     }
 
     /// Ends the session of a request, also for others who have its cookie.
     pub fn end(&self, headers: &HeaderMap) {
         if let Some(session) = self.session(headers) {
-            self.revoked.insert(&session.user, session.began, &session.id);
+            self.revoked.insert(&session.owner, session.began, &session.id);
         }
     }
 
@@ -307,6 +307,17 @@ fn viewer(said: &TokenReviews) -> Result<Viewer, AuthError> {
         None if said.values().all(|said| review(said).is_some()) => Err(AuthError::SignInRequired),
         None => Err(AuthError::Unavailable),
     }
+}
+
+/// Returns the owner of a viewer's sessions. Clusters may have different users of one name: of each, the first cluster that
+/// accepted the token is a part of the owner.
+fn session_owner(viewer: &Viewer) -> String {
+    let cluster = match viewer.subjects.as_deref() {
+        Some(Subjects::Each(users)) => users.keys().next(),
+        _ => None,
+    };
+    // Names of clusters and users may have any characters: the quotes tell where one ends.
+    format!("{:?} {}", cluster.map_or("", String::as_str), viewer.name)
 }
 
 /// Returns the token that a request carries as `Authorization: Bearer`.

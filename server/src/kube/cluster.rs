@@ -41,8 +41,9 @@ impl Cluster {
         self.clock.borrow().now_millis()
     }
 
-    /// Returns the object as it is shown and stored.
-    pub(super) fn without_hidden(&self, object: Object) -> Object {
-        if self.hides_messages { object.without_texts() } else { object }
+    /// Returns the object as it is shown and stored: without hidden texts, and limited.
+    pub(super) fn trim_object(&self, object: Object) -> Object {
+        let shown = if self.hides_messages { object.without_texts() } else { object };
+        shown.limit_parts()
     }
 }

@@ -37,7 +37,7 @@ fn is_empty<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 object! {
-    /// `metadata`, reduced. Of a Deployment all labels are kept, for lists are searched by them.
+    /// `metadata`, reduced. Of a Deployment all labels are decoded, for lists are searched by them.
     #[serde(bound(deserialize = "L: Default + Deserialize<'de>", serialize = "L: Default + PartialEq + Serialize"))]
     Meta<L = Labels> {
         uid: Option<String>,

@@ -97,7 +97,8 @@ impl List {
 
     /// Returns the list after a page failed. It goes on with that page. Where the server forgot the list's snapshot (after five
     /// minutes, as it is shipped), the list begins again with larger pages, so that it ends sooner. Where the first of these is too
-    /// large for the server, it begins again with smaller ones. A page that is too long is asked for in halves.
+    /// large for the server, it begins again with smaller ones. A page that is too long is asked for in halves; the pages after it
+    /// grow again ([`Self::grow`]).
     pub(super) fn after_failure(self, error: &RequestError) -> Self {
         let is_under_way = self.next.is_some();
         let limit = match error {
@@ -111,6 +112,13 @@ impl List {
             _ => return self,
         };
         Self { earlier: Vec::new(), limit, next: None, ..self }
+    }
+
+    /// Doubles smaller pages, up to the usual size: few objects are as large as those for which a page was too long.
+    fn grow(&mut self) {
+        if let Some(limit) = self.limit.filter(|limit| *limit < self.page_size) {
+            self.limit = Some((limit * 2).min(self.page_size));
+        }
     }
 
     /// Returns whether the server forgot the list's snapshot for the first time.
@@ -144,7 +152,7 @@ impl List {
         let mut objects = Vec::with_capacity(items.len());
         for item in items {
             match Object::decode(kind, item.get()).and_then(|object| object.uid().map(|_| object)) {
-                Ok(object) => objects.push(cluster.without_hidden(object)),
+                Ok(object) => objects.push(cluster.trim_object(object)),
                 Err(error) => count_skipped(cluster, kind, &error),
             }
         }
@@ -157,6 +165,7 @@ impl List {
             return Err(RequestError::Unreachable("the API server returned the same page of a list twice".to_owned()));
         }
         self.next = next;
+        self.grow();
         let resource_version = self.next.is_none().then_some(page.metadata.resource_version);
         Ok(Page { objects, resource_version, is_empty })
     }
@@ -181,12 +190,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_that_is_too_long_is_asked_for_in_halves() {
+    fn a_page_that_is_too_long_is_asked_for_in_halves_and_later_ones_grow_again() {
         let mut list = List { earlier: vec![Uid::from_bits(1)], next: Some("2".to_owned()), ..List::new(5) };
         for limit in [2, 1, 1, 1] {
             list = list.after_failure(&RequestError::TooLong(MAX_PAGE));
             let now = (list.limit, list.is_large(), list.earlier.len(), list.next.is_some());
             assert_eq!(now, (Some(limit), false, 1, true));
         }
+        for limit in [2, 4, 5, 5] {
+            list.grow();
+            assert_eq!(list.limit, Some(limit));
+        }
+        list.limit = Some(40);
+        list.grow();
+        assert_eq!(list.limit, Some(40), "larger ones stay");
     }
 }

@@ -19,8 +19,9 @@ use super::line::{WatchEvent, decode_line};
 use super::liveness::{self, Liveness};
 use super::request;
 
-/// Longest watch line that is read, in bytes: above the largest object that etcd stores.
-const MAX_LINE: u64 = 8 << 20;
+/// Longest watch line that is read, in bytes. The largest object that etcd stores has 1.5 MiB, and a line up to six times
+/// as many: API servers write `<`, `>` and `&` as `\u003c`, `\u003e` and `\u0026`.
+const MAX_LINE: u64 = 16 << 20;
 
 pub(super) enum WatchEnd {
     /// The server closed it, as it does every few minutes.
@@ -94,5 +95,31 @@ impl Stream {
             Ok(_) => decode_line(self.kind, &self.line).map_err(WatchEnd::Failed),
             Err(error) => Err(WatchEnd::Failed(RequestError::Unreachable(format!("the watch failed: {error}")))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+    use std::io::Cursor;
+
+    use timeline::fact::Seen;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_largest_object_of_etcd_is_read_whatever_its_characters() {
+        let escaped = "\\u003c".repeat(1_536 << 10);
+        let metadata = format!(r#"{{"uid":"00000000-0000-4000-8000-000000000001","annotations":{{"a":"{escaped}"}}}}"#);
+        let line = format!(r#"{{"type":"MODIFIED","object":{{"metadata":{metadata}}}}}"#) + "\n";
+        let mut stream = Stream {
+            kind: Kind::Pod,
+            lines: Box::new(Cursor::new(line)),
+            line: Vec::new(),
+            lost: Box::pin(pending()),
+            end: Box::pin(tokio::time::sleep(Duration::from_secs(60))),
+        };
+        assert!(matches!(stream.next().await, Ok(WatchEvent::Object(_, Seen::Modified))));
+        assert!(matches!(stream.next().await, Err(WatchEnd::Closed)));
     }
 }

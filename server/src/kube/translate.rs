@@ -1,5 +1,6 @@
 //! From a decoded Kubernetes object to a fact. The only place that says what an absent or odd Kubernetes field means.
 
+mod limits;
 mod pod;
 
 use std::str::FromStr;

@@ -307,7 +307,7 @@ impl Watch {
                     position.clone_from(version);
                 }
                 self.note_progress();
-                let object = self.cluster.without_hidden(object);
+                let object = self.cluster.trim_object(object);
                 self.send(SourceEvent::Object { object, seen, at_millis }).await?;
             }
             WatchEvent::Skipped(error) => {

@@ -17,6 +17,8 @@ use crate::{Millis, Uid};
 
 /// Revisions of a ReplicaSet that outlive their rollouts. Two controllers that contend for a template give it another one each second.
 const MOST_REVISIONS: usize = 100;
+/// Changes of the controller of a ReplicaSet that outlive the history of their time.
+const MOST_OWNER_CHANGES: usize = 100;
 
 /// One alteration of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -259,6 +261,7 @@ impl Model {
             if let Some(set) = self.replica_sets.get_mut(&set) {
                 set.scales.retain(|scale| scale.at_millis >= before);
                 prune_revisions(&mut set.revisions, before);
+                prune_owner_changes(&mut set.owner_changes, before);
             }
         }
         if let Some(deployment) = self.deployments.get_mut(&uid) {
@@ -299,6 +302,14 @@ fn prune_revisions(revisions: &mut Vec<(u64, Option<Millis>)>, before: Millis) {
     if surplus > 0 {
         revisions.drain(1..=surplus);
     }
+}
+
+/// Lets go of changes of the controller beyond [`MOST_OWNER_CHANGES`]. The last one until `before` stays: it tells who controlled the
+/// ReplicaSet then.
+fn prune_owner_changes(changes: &mut Vec<(Millis, Option<Uid>)>, before: Millis) {
+    let old = changes.iter().skip(1).take_while(|(at, _)| *at <= before).count();
+    let surplus = old.min(changes.len().saturating_sub(MOST_OWNER_CHANGES));
+    changes.drain(..surplus);
 }
 
 /// Lets go of states that are over before `before`.

@@ -217,7 +217,7 @@ pub struct DeploymentFact {
 /// A Deployment as last observed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeploymentNow {
-    /// `metadata.labels`, all of them: lists are searched by them.
+    /// `metadata.labels`: lists are searched by them.
     #[serde(with = "server_only")]
     pub labels: BTreeMap<String, String>,
     /// `metadata.generation`.

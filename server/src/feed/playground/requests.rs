@@ -27,7 +27,7 @@ impl Playground {
             "next-story" => state.player.next_story(),
             "story" => {
                 if !state.player.choose(field("story")) {
-                    state.refused = format!("There is no story {:?}.", safe(field("story")));
+                    "There is no such story.".clone_into(&mut state.refused);
                 }
             }
             "speed" => match field("speed").parse::<f64>() {

@@ -322,3 +322,61 @@ fn texts_are_left_out_and_nothing_else_is() {
         assert_eq!(event(reason, message).without_texts(), event(reason, message));
     }
 }
+
+#[test]
+fn of_long_texts_and_lists_the_beginning_is_kept() {
+    let limited = |kind: Kind, of: Value| serde_json::to_value(object(kind, of).limit_parts()).unwrap();
+    let long = "ß".repeat(3_000);
+    let kept = json!("ß".repeat(1_024));
+    let labels: Value = (0..200).map(|number| (format!("label-{number:03}"), json!("x"))).collect();
+    let owner = json!({ "uid": "00000000-0000-4000-8000-000000000002", "kind": long, "name": long });
+    let metadata = json!({
+        "uid": "00000000-0000-4000-8000-000000000001",
+        "labels": labels,
+        "annotations": { "kubernetes.io/change-cause": long, "deployment.kubernetes.io/revision-history": long },
+        "ownerReferences": vec![owner; 70],
+    });
+    let containers = vec![json!({ "name": "web", "image": long }); 300];
+    let template = json!({ "spec": { "containers": containers, "initContainers": containers } });
+    let deployment = limited(Kind::Deployment, json!({ "metadata": metadata, "spec": { "template": template } }));
+    let labels = deployment["metadata"]["labels"].as_object().unwrap();
+    assert_eq!((labels.len(), labels.keys().next_back().unwrap().as_str()), (128, "label-127"));
+    let annotations = &deployment["metadata"]["annotations"];
+    assert_eq!(annotations["kubernetes.io/change-cause"], kept);
+    assert_eq!(annotations["deployment.kubernetes.io/revision-history"], kept);
+    let owners = deployment["metadata"]["ownerReferences"].as_array().unwrap();
+    assert_eq!((owners.len(), &owners[63]["kind"], &owners[63]["name"]), (64, &kept, &kept));
+    let pod = limited(Kind::Pod, json!({ "spec": { "containers": containers, "initContainers": containers } }));
+    for spec in [&deployment["spec"]["template"]["spec"], &pod["spec"]] {
+        for containers in [&spec["containers"], &spec["initContainers"]] {
+            let containers = containers.as_array().unwrap();
+            assert_eq!((containers.len(), &containers[255]["image"]), (256, &kept));
+        }
+    }
+    let about = json!({ "kind": long, "name": long, "namespace": long, "fieldPath": long });
+    let event = json!({ "reason": long, "message": long, "type": long, "involvedObject": about });
+    let event = limited(Kind::Event, event);
+    for name in ["reason", "message", "type"] {
+        assert_eq!(event[name], kept, "{name}");
+    }
+    for name in ["kind", "name", "namespace", "fieldPath"] {
+        assert_eq!(event["involvedObject"][name], kept, "{name}");
+    }
+}
+
+#[test]
+fn an_ordinary_object_has_no_parts_to_limit() {
+    let metadata = json!({
+        "uid": "00000000-0000-4000-8000-000000000001",
+        "labels": { "app": "web" },
+        "annotations": { "kubernetes.io/change-cause": "x".repeat(1_024) },
+        "ownerReferences": [{ "uid": "00000000-0000-4000-8000-000000000002", "kind": "ReplicaSet", "name": "web" }],
+    });
+    let spec = json!({ "containers": [{ "name": "web", "image": "web:v1" }] });
+    let conditions = json!([{ "type": "Ready", "status": "False", "message": "x".repeat(2_000) }]);
+    for kind in [Kind::Deployment, Kind::ReplicaSet, Kind::Pod, Kind::Event] {
+        let template = json!({ "containers": spec["containers"], "template": { "spec": spec } });
+        let of = json!({ "metadata": metadata, "spec": template, "status": { "conditions": conditions } });
+        assert_eq!(object(kind, of.clone()).limit_parts(), object(kind, of));
+    }
+}

@@ -138,7 +138,7 @@ impl Watch {
             self.cluster.counters.note_piece(self.cluster.now_millis());
             match line {
                 WatchEvent::Object(object, Seen::Deleted) => streamed.deleted.extend(object.uid().ok()),
-                WatchEvent::Object(object, _) => streamed.objects.push(self.cluster.without_hidden(object)),
+                WatchEvent::Object(object, _) => streamed.objects.push(self.cluster.trim_object(object)),
                 WatchEvent::Skipped(error) => list::count_skipped(&self.cluster, self.kind, &error),
                 WatchEvent::Bookmark(Bookmark { resource_version: Some(position), is_initial_end: true }) => {
                     return Ok(Ok(position));

@@ -80,7 +80,7 @@ pub(super) async fn sign_in(
     let token = form.token.trim();
     let to = local(&form.to);
     let (status, trouble) = match tokens.authenticate(token, rollcast.client(client.address)).await {
-        Ok(viewer) => match tokens.begin(token, &viewer.name) {
+        Ok(viewer) => match tokens.begin(token, &viewer) {
             Some(cookie) => {
                 let check = format!("{}&{CHECK_COOKIE}", sign_in_address(Route::SignIn, &to));
                 return signed_in(viewer, cookie, &check);

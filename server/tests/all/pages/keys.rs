@@ -50,7 +50,7 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     let answer = br#"{"metadata":{},"spec":{},"status":{"authenticated":true,"user":{"username":"ann"}}}"#;
     let auth = Auth::Token(TokenAuth::new(both.clone(), vec![("prod".to_owned(), reviewer(answer.to_vec()))]));
     let rollcast = prod(Site { auth, has_public_pictures: true, ..Site::default() }).await;
-    let session = TokenAuth::new(old.clone(), Vec::new()).begin("a.good.token", "ann").unwrap();
+    let session = TokenAuth::new(old.clone(), Vec::new()).begin("a.good.token", &viewer("ann")).unwrap();
     is_given_anew(&rollcast, "/api/v1/deployments", SealPurpose::Session, session.clone()).await;
     // What caches may hand to others has nobody's cookie.
     let (status, headers) = ask(&rollcast, &format!("{PAGE}/badge.svg"), &cookie(&session)).await;

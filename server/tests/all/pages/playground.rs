@@ -140,7 +140,7 @@ async fn buttons_do_what_they_say_and_refusals_are_told() {
         ("action=%3Cscript%3E", "This action is not possible right now."),
         ("action=speed&speed=NaN", "The speed must be a number from 0.1 to 20."),
         ("action=reset&seed=x", "The seed must be a whole number."),
-        ("action=story&story=none", "There is no story \"none\"."),
+        ("action=story&story=none", "There is no such story."),
     ] {
         assert_eq!(told(&rollcast, form).await.refused, words, "{form}");
     }

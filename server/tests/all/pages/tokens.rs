@@ -1,5 +1,6 @@
 //! People who show a Kubernetes token: in a browser they sign out, and strangers who make tokens up keep nobody out.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -10,9 +11,9 @@ use futures::StreamExt;
 use serde_json::json;
 use server::access::cookie::SessionKeys;
 use server::access::token::TokenAuth;
-use server::access::{Auth, Viewer};
+use server::access::{Auth, Subjects, Viewer};
 use server::kube::Pace;
-use server::kube::review::Reviewer;
+use server::kube::review::{Reviewer, Subject};
 use server::web::client_view::ClientView;
 use server::web::limits::Limit;
 use server::web::session::StreamRequest;
@@ -176,15 +177,21 @@ async fn a_browser_that_drops_the_cookie_is_told_so() {
 #[tokio::test]
 async fn who_signs_out_with_many_tokens_ends_nobody_elses_session() {
     let tokens = tokens();
-    let session = |token: &str, user: &str| {
-        let cookie = tokens.begin(token, user).unwrap();
+    let session = |token: &str, cluster: &str, user: &str| {
+        let subject = Subject { user: user.to_owned(), ..Subject::default() };
+        let subjects = Subjects::Each(BTreeMap::from([(cluster.to_owned(), subject)]));
+        let cookie = tokens.begin(token, &Viewer::signed_in(user.into(), subjects)).unwrap();
         let pair = cookie.to_str().unwrap().split(';').next().unwrap();
         HeaderMap::from_iter([(header::COOKIE, HeaderValue::from_str(pair).unwrap())])
     };
-    let (own, others) = (session("good", "ann lee"), session("good", "fully"));
+    let (own, others) = (session("good", "prod", "ann lee"), session("good", "prod", "fully"));
     // More than there may be owners.
     for number in 0..4_200 {
-        tokens.end(&session(&format!("token-{number}"), "ann lee"));
+        tokens.end(&session(&format!("token-{number}"), "prod", "ann lee"));
+    }
+    // More than are remembered one by one, of somebody who has that name in another cluster.
+    for number in 0..100 {
+        tokens.end(&session(&format!("token-{number}"), "other", "fully"));
     }
     assert!(tokens.viewer(&others, None).await.is_ok());
     assert!(tokens.viewer(&own, None).await.is_err(), "of one person, all that began before have ended");

@@ -1,5 +1,7 @@
 //! Telling ReplicaSets that go: cleaned up by the history limit, or deleted from outside, with what that cost.
 
+use std::collections::BTreeSet;
+
 use super::pods::WENT_TOGETHER_MILLIS;
 use crate::apply::Timeline;
 use crate::apply::pending::Outage;
@@ -9,6 +11,8 @@ use crate::{Millis, Uid};
 
 /// Pods of a deleted ReplicaSet are asked to go this soon; what is missing later is missing for another reason.
 const FOLLOWED_MILLIS: Millis = 30_000;
+/// Most deleted ReplicaSets that are followed at once; the oldest are given up.
+const MOST_OUTAGES: usize = 256;
 
 impl Timeline {
     /// Tells that a ReplicaSet was deleted, why, and whether somebody saw it.
@@ -25,6 +29,9 @@ impl Timeline {
                 let had_available = self.model.pod_counts(uid).available > 0;
                 let what = Happening::SetDeleted { hash, was_seen, again_millis: None, outage_millis: None };
                 let entry = self.tell(deployment_uid, at, what);
+                if self.outages.len() == MOST_OUTAGES {
+                    self.outages.remove(0);
+                }
                 self.outages.push(Outage {
                     set: uid,
                     deployment: deployment_uid,
@@ -95,18 +102,22 @@ impl Timeline {
 
     /// Looks whether something is available where a ReplicaSet was deleted.
     pub(in crate::apply) fn follow_outages(&mut self, at: Millis) {
+        if self.outages.is_empty() {
+            return;
+        }
+        // Where nothing changed, as much is available as before. To count it, all ReplicaSets are visited, deleted ones too.
+        let changed: BTreeSet<Uid> = self.changes.iter().flat_map(|change| self.model.deployments_of(change)).collect();
         for mut outage in std::mem::take(&mut self.outages) {
             let Some(deployment) = self.model.deployments.get(&outage.deployment) else { continue };
             if deployment.is_over() || deployment.now.spec.replicas == 0 {
                 continue; // nothing should be available
             }
-            let is_available =
-                self.model.controlled_sets(deployment.uid).any(|set| self.model.pod_counts(set.uid).available > 0);
+            let is_followed = outage.had_available && changed.contains(&deployment.uid);
+            let is_available = is_followed
+                && self.model.controlled_sets(deployment.uid).any(|set| self.model.pod_counts(set.uid).available > 0);
             match outage.since_millis {
-                None if !is_available && outage.had_available && at - outage.at_millis <= FOLLOWED_MILLIS => {
-                    outage.since_millis = Some(at);
-                }
                 None if at - outage.at_millis > FOLLOWED_MILLIS => continue,
+                None if is_followed && !is_available => outage.since_millis = Some(at),
                 Some(since) if is_available => {
                     // When one that a list told of became available, nobody saw.
                     let is_listed = |pod: &Pod| {

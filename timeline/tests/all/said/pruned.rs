@@ -166,6 +166,21 @@ fn a_pod_that_only_changes_its_state_again_and_again_lets_go_of_old_states() {
 }
 
 #[test]
+fn changes_of_a_controller_beyond_a_hundred_are_pruned_but_those_since_the_cut() {
+    let mut web = Web::live(1);
+    for second in 11..=160 {
+        let owner = (second % 2 == 0).then_some(WEB);
+        web.wait_until(second * 1_000).set(2, |set| set.meta.controller = owner);
+    }
+    for (cut, kept, first) in [(40_000, 121, 40_000), (100_000, 100, 61_000), (150_000, 100, 61_000)] {
+        pruned(&mut web, 200_000, Retention { age_millis: 200_000 - cut, steps: 1_000, ..ALL });
+        let set = web.timeline.model().replica_sets.get(&Uid::from_bits(2)).unwrap();
+        assert_eq!((set.owner_changes.len(), set.owner_changes[0].0), (kept, first), "{cut}");
+        assert_eq!([set.owner_at(cut), set.owner_at(cut + 1_000)], [Some(WEB), None], "{cut}");
+    }
+}
+
+#[test]
 fn releases_are_pruned_but_the_last_one_before_the_cut() {
     let mut web = Web::live(3);
     hand_over(&mut web, &[(10_000, None), (20_000, Some(2)), (30_000, None), (40_000, Some(2))]);

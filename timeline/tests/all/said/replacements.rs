@@ -238,3 +238,18 @@ fn of_a_replica_set_that_was_made_again_while_nobody_looked_its_creation_is_told
     let told = "60000 ReplicaSet 1 was deleted, not by its Deployment, created again after 2.0 s.";
     assert_eq!(since(&web, 60_000)[0], told);
 }
+
+#[test]
+fn of_very_many_replica_sets_that_are_deleted_the_last_256_are_followed() {
+    let mut web = Web::live(1);
+    web.deployment(|deployment| deployment.spec.revision_history_limit = 1_000);
+    let old = |number: u128, hash: u64| ReplicaSetFact { revision: None, ..set(number, hash, 0, 0) };
+    (100..357).for_each(|hash| web.add_set(1_000 + u128::from(hash), old(1_000 + u128::from(hash), hash)));
+    web.wait_until(60_000);
+    (1_100..1_357).for_each(|number| web.delete_set(number));
+    web.add_set(2_100, old(2_100, 100));
+    web.add_set(2_101, old(2_101, 101));
+    let told = since(&web, 60_000);
+    let again: Vec<&String> = told.iter().filter(|line| line.contains("created again")).collect();
+    assert_eq!(again, ["60000 ReplicaSet 101 was deleted, not by its Deployment, created again at once."]);
+}
