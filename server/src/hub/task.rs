@@ -66,6 +66,8 @@ pub(super) struct Hub {
     watches: Watches,
     unwritten: Option<Unwritten>,
     topics: BTreeMap<Workload, Topic>,
+    /// Deployments of the topics when they were published last. One that a topic got since needs no changes: a snapshot is next.
+    followed: BTreeSet<Uid>,
     /// Number of the last change that touched a Deployment.
     touched: BTreeMap<Uid, u64>,
     listed: ListedDeployments,
@@ -104,6 +106,7 @@ impl Hub {
             watches: Watches::default(),
             unwritten: None,
             topics: BTreeMap::new(),
+            followed: BTreeSet::new(),
             touched: BTreeMap::new(),
             listed: ListedDeployments::default(),
             outdated: BTreeSet::new(),
@@ -312,6 +315,22 @@ mod tests {
         Hub::new("prod".into(), Retention::default(), signals, Arc::default())
     }
 
+    fn observe(hub: &mut Hub, at_millis: Millis, fact: Fact) {
+        let observed = Box::new(Observed { at_millis, fact: Some(fact) });
+        hub.event(SourceEvent::Recorded { observed, line: None });
+    }
+
+    fn deployment(uid: u128, name: &str) -> Fact {
+        let (uid, name, namespace) = (Uid::from_bits(uid), name.into(), "shop".into());
+        let meta = Meta { uid, name, namespace, ..Meta::default() };
+        Fact::Deployment(Box::new(DeploymentFact { meta, ..DeploymentFact::default() }), Seen::Added)
+    }
+
+    fn set(uid: u128, owner: u128) -> Fact {
+        let meta = Meta { uid: Uid::from_bits(uid), controller: Some(Uid::from_bits(owner)), ..Meta::default() };
+        Fact::ReplicaSet(Box::new(ReplicaSetFact { meta, ..ReplicaSetFact::default() }), Seen::Added)
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_hub_whose_clock_stands_still_says_nothing_again() {
         let workload = Workload::deployment("prod", "shop", "web");
@@ -348,27 +367,39 @@ mod tests {
     #[tokio::test]
     async fn owners_that_are_no_known_deployments_are_not_noted() {
         let mut hub = hub();
-        let mut observe = |at_millis, fact| {
-            let observed = Box::new(Observed { at_millis, fact: Some(fact) });
-            hub.event(SourceEvent::Recorded { observed, line: None });
+        let mut noted = |at_millis, fact| {
+            observe(&mut hub, at_millis, fact);
             (hub.touched.len(), hub.outdated.len())
         };
-        let meta = |uid, controller: Option<u128>| Meta {
-            uid: Uid::from_bits(uid),
-            controller: controller.map(Uid::from_bits),
-            namespace: "shop".into(),
-            ..Meta::default()
-        };
-        let set = |uid, owner| {
-            let fact = ReplicaSetFact { meta: meta(uid, Some(owner)), ..ReplicaSetFact::default() };
-            Fact::ReplicaSet(Box::new(fact), Seen::Added)
-        };
         for number in 10..20 {
-            assert_eq!(observe(1_000, set(number, 1_000 + number)), (0, 0));
+            assert_eq!(noted(1_000, set(number, 1_000 + number)), (0, 0));
         }
-        let deployment = DeploymentFact { meta: meta(1, None), ..DeploymentFact::default() };
-        assert_eq!(observe(2_000, Fact::Deployment(Box::new(deployment), Seen::Added)), (1, 1));
-        assert_eq!(observe(3_000, set(30, 1)), (1, 1));
+        assert_eq!(noted(2_000, deployment(1, "web")), (1, 1));
+        assert_eq!(noted(3_000, set(30, 1)), (1, 1));
+    }
+
+    #[tokio::test]
+    async fn changes_reach_the_topic_of_their_deployment_also_after_another_one_got_its_name() {
+        let mut hub = hub();
+        let workload = Workload::deployment("prod", "shop", "web");
+        let is_behind = |hub: &Hub| hub.topics.get(&workload).is_some_and(Topic::is_behind);
+        observe(&mut hub, 1_000, deployment(1, "web"));
+        observe(&mut hub, 1_000, deployment(2, "api"));
+        let (_, frames) = hub.subscribe(workload.clone(), None);
+        assert_eq!(hub.followed, BTreeSet::from([Uid::from_bits(1)]));
+        observe(&mut hub, 2_000, set(20, 2));
+        assert!(!is_behind(&hub), "nobody follows that Deployment");
+        observe(&mut hub, 2_000, set(10, 1));
+        assert!(is_behind(&hub));
+        observe(&mut hub, 3_000, deployment(3, "web"));
+        hub.publish(Flush::Now);
+        assert_eq!(hub.followed, BTreeSet::from([Uid::from_bits(3)]));
+        assert!(!is_behind(&hub));
+        observe(&mut hub, 4_000, set(30, 3));
+        assert!(is_behind(&hub));
+        drop(frames);
+        hub.publish(Flush::Now);
+        assert!(hub.followed.is_empty());
     }
 
     #[tokio::test]

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
+use timeline::change::Subject;
 use timeline::view::View;
 use timeline::wire::{self, Delta, Position, Said, SaidDelta, ServerFrame, Snapshot};
 use timeline::{Change, Millis, Uid};
@@ -37,6 +38,8 @@ pub(super) struct Topic {
     said: Said,
     said_at: Option<Instant>,
     is_said_old: bool,
+    /// The story may be outdated, too.
+    is_story_old: bool,
     /// The verdict changed: the sentences are sent together with the change.
     is_verdict_new: bool,
     counters: Arc<HubCounters>,
@@ -64,6 +67,7 @@ impl Topic {
             said: Said::default(),
             said_at: None,
             is_said_old: true,
+            is_story_old: true,
             is_verdict_new: false,
             counters,
         }
@@ -85,6 +89,8 @@ impl Topic {
     /// Takes a change; what does not travel may still alter what is said.
     pub(super) fn push(&mut self, change: &Change) {
         self.is_said_old = true;
+        // A story is made of the Deployment alone.
+        self.is_story_old |= matches!(change.subject(), Subject::Deployment(_));
         self.is_verdict_new |= matches!(change, Change::Verdict(..));
         self.pending.extend(change.travels().then(|| change.clone()));
     }
@@ -113,11 +119,11 @@ impl Topic {
             self.is_said_old |= !self.pending.is_empty();
             let delta = if !self.is_due(flush, is_ticking) {
                 None
-            } else if self.is_said_old {
+            } else if self.is_story_old {
                 self.set_said(said())
             } else {
-                // By time alone the story stays as it is, and it may be long.
-                self.said_at = Some(Instant::now());
+                // The story stays as it is, and it may be long.
+                self.note_said();
                 self.said.take_view(view())
             };
             if self.pending.is_empty() && delta.is_none() {
@@ -190,9 +196,15 @@ impl Topic {
     fn set_said(&mut self, said: Said) -> Option<SaidDelta> {
         let delta = said.delta_since(&self.said);
         self.said = said;
+        self.is_story_old = false;
+        self.note_said();
+        delta
+    }
+
+    /// Notes that the sentences are those of now.
+    fn note_said(&mut self) {
         self.said_at = Some(Instant::now());
         (self.is_said_old, self.is_verdict_new) = (false, false);
-        delta
     }
 }
 
@@ -213,7 +225,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn by_time_alone_the_view_is_made_again_and_the_story_is_not() {
+    async fn the_story_is_made_again_only_after_a_change_of_its_deployment() {
         let mut topic = Topic::new(None, 0, Arc::default());
         topic.snapshot(Snapshot::default);
         let mut made = |change: Option<Change>, is_ticking| {
@@ -235,7 +247,13 @@ mod tests {
         assert!(made(None, false).is_empty());
         assert_eq!(made(None, true), ["view"]);
         assert!(made(None, true).is_empty(), "a moment ago");
-        tokio::time::advance(SEND_SAID_AGAIN).await;
-        assert_eq!(made(Some(Change::DeploymentDeleted(Uid::from_bits(1), 0)), true), ["said"]);
+        let of_pod = || Some(Change::PodReleased(Uid::from_bits(2), 0));
+        tokio::time::advance(SEND_SAID_EVERY).await;
+        assert_eq!(made(of_pod(), false), ["view"]);
+        assert!(made(Some(Change::DeploymentDeleted(Uid::from_bits(1), 0)), true).is_empty(), "a moment ago");
+        tokio::time::advance(SEND_SAID_EVERY).await;
+        assert_eq!(made(of_pod(), true), ["said"]);
+        tokio::time::advance(SEND_SAID_EVERY).await;
+        assert_eq!(made(of_pod(), true), ["view"], "the story is new");
     }
 }

@@ -8,7 +8,7 @@ use timeline::wire::{self, Scope, ServerFrame};
 use tokio::sync::watch::error::RecvError;
 use tokio::time::Instant;
 
-use crate::web::listing::{ListResult, ListSubscription};
+use crate::web::listing::{ListResult, ListSubscription, ListedRow};
 
 /// Bytes per second that the changes of a list may come to: what would be more is put together and sent later.
 const LIST_BYTES_PER_SECOND: f64 = 8_000.0;
@@ -17,7 +17,7 @@ pub(super) struct FollowedList {
     pub(super) query: Query,
     pub(super) window: Window,
     pub(super) choice: ListSubscription,
-    sent: SentRows,
+    sent: SentRows<ListedRow>,
     /// Nothing goes out before.
     pub(super) not_before: Instant,
 }

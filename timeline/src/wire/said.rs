@@ -43,9 +43,11 @@ impl Said {
         if let Some(view) = delta.view {
             self.view = Some(*view);
         }
-        if let Some((kept, lines)) = delta.story {
-            self.story.truncate(kept as usize);
+        if let Some((first, last, lines)) = delta.story {
+            let end = self.story.split_off(self.story.len().saturating_sub(last as usize));
+            self.story.truncate(first as usize);
             self.story.extend(lines);
+            self.story.extend(end);
         }
     }
 
@@ -56,27 +58,33 @@ impl Said {
         }
         self.version.view = hash(&view);
         self.view = view;
-        self.delta(true, self.story.len(), self.story.len())
+        self.delta(true, (self.story.len(), 0), self.story.len())
     }
 
     /// Computes the difference to `before`; `None` when there is none.
     pub fn delta_since(&self, before: &Self) -> Option<SaidDelta> {
-        let kept = self.story.iter().zip(&before.story).take_while(|(new, old)| new == old).count();
-        self.delta(self.view != before.view, kept, before.story.len())
+        let is_same = |(new, old): &(&Line, &Line)| new == old;
+        let first = self.story.iter().zip(&before.story).take_while(is_same).count();
+        // A line in the middle may be told anew: a pod restarted again.
+        let new_end = self.story.iter().skip(first).rev();
+        let last = new_end.zip(before.story.iter().skip(first).rev()).take_while(is_same).count();
+        self.delta(self.view != before.view, (first, last), before.story.len())
     }
 
     /// Computes the difference to sentences of which only the version is known; `None` when there is none.
     pub fn delta_since_version(&self, before: SaidVersion) -> Option<SaidDelta> {
         let lines = before.lines as usize;
         let kept = self.story.get(..lines).filter(|kept| hash(kept) == before.story).map_or(0, <[Line]>::len);
-        self.delta(self.version.view != before.view, kept, lines)
+        self.delta(self.version.view != before.view, (kept, 0), lines)
     }
 
-    /// Returns the difference to sentences with so many lines, of which so many stay.
-    fn delta(&self, is_view_new: bool, kept: usize, lines: usize) -> Option<SaidDelta> {
+    /// Returns the difference to sentences with so many lines, of which so many at the beginning and at the end stay.
+    fn delta(&self, is_view_new: bool, (first, last): (usize, usize), lines: usize) -> Option<SaidDelta> {
         let view = self.view.clone().filter(|_| is_view_new).map(Box::new);
-        let is_same = kept == self.story.len() && kept == lines;
-        let story = (!is_same).then(|| (kept as u32, self.story.get(kept..).unwrap_or_default().to_vec()));
+        let is_same = first == self.story.len() && first == lines;
+        let end = self.story.len().saturating_sub(last);
+        let between = || self.story.get(first..end).unwrap_or_default().to_vec();
+        let story = (!is_same).then(|| (first as u32, last as u32, between()));
         (view.is_some() || story.is_some()).then_some(SaidDelta { view, story, version: self.version })
     }
 }
@@ -92,8 +100,8 @@ fn hash(sentences: &(impl Serialize + ?Sized)) -> u32 {
 pub struct SaidDelta {
     /// The verdict and the figures, when they changed.
     pub view: Option<Box<View>>,
-    /// Number of lines of the story that stay, and the lines that follow them.
-    pub story: Option<(u32, Vec<Line>)>,
+    /// Numbers of lines that stay at the beginning and at the end of the story, and the lines between them.
+    pub story: Option<(u32, u32, Vec<Line>)>,
     /// Version of the sentences afterwards.
     pub version: SaidVersion,
 }

@@ -167,7 +167,8 @@ impl Hub {
             };
             self.touched.insert(uid, self.timeline.seq());
             self.outdated.insert(uid);
-            if self.topics.is_empty() {
+            // A name that changes hands concerns topics of another Deployment, too.
+            if self.topics.is_empty() || !(renames(change) || self.followed.contains(&uid)) {
                 continue;
             }
             let (cluster, namespace, name) = (&*self.name, &*deployment.namespace, &*deployment.name);

@@ -24,6 +24,7 @@ impl Hub {
         for (workload, topic) in &mut topics {
             self.publish_topic(topic, workload, flush);
         }
+        self.followed = topics.values().filter_map(|topic| topic.deployment).collect();
         self.topics = topics;
     }
 
@@ -117,6 +118,7 @@ impl Hub {
         });
         let frame = resumed.unwrap_or_else(|| topic.snapshot(|| self.snapshot(&workload)));
         let frames = topic.listen();
+        self.followed.extend(topic.deployment);
         self.topics.insert(workload, topic);
         self.is_dirty = true; // the next publication removes topics that were deserted since the last one
         (FirstFrame { frame, now_millis }, frames)

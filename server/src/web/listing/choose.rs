@@ -24,21 +24,32 @@ pub struct Source {
     pub list: List,
 }
 
+/// A row of a list: number of the cluster, and the Deployment.
+pub type ListedRow = (u16, Arc<ListedDeployment>);
+
 /// A list, chosen and in order.
 #[derive(Debug, Default)]
 pub struct ListResult {
     /// Counts, headings and clusters of the whole list.
     pub overall: Overall,
-    /// Its lines: number of the cluster, and the Deployment.
-    pub lines: Vec<(u16, Arc<ListedDeployment>)>,
+    /// Its lines.
+    pub lines: Vec<ListedRow>,
     /// The query has a fault: a part of it was ignored, or it names a cluster that is not watched.
     pub is_wrong: bool,
 }
 
 impl ListResult {
     /// Returns a line as [`timeline::list::SentRows`] takes it.
-    pub fn line((cluster, listed): &(u16, Arc<ListedDeployment>)) -> (u16, &Summary) {
+    pub fn line((cluster, listed): &ListedRow) -> (u16, &Summary) {
         (*cluster, &listed.summary)
+    }
+
+    /// Compares all that viewers are told, without the clocks. Lines are compared by pointer: a changed one is a new one.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let same = |(a, b): (&ListedRow, &ListedRow)| a.0 == b.0 && Arc::ptr_eq(&a.1, &b.1);
+        self.overall.is_like(&other.overall)
+            && self.lines.len() == other.lines.len()
+            && self.lines.iter().zip(&other.lines).all(same)
     }
 }
 
@@ -248,7 +259,7 @@ mod tests {
         ];
         let of = |column, is_descending, by| {
             let chosen = choose(&sources, &Query { by, sort: Sort { column, is_descending }, ..Query::default() });
-            let name = |(cluster, listed): &(u16, Arc<ListedDeployment>)| format!("{}{cluster}", listed.summary.name);
+            let name = |(cluster, listed): &ListedRow| format!("{}{cluster}", listed.summary.name);
             (chosen.lines.iter().map(name).collect::<Vec<_>>(), chosen.overall.heads)
         };
         let (names, heads) = of(Column::Name, false, By::Verdict);
@@ -270,6 +281,26 @@ mod tests {
         let (_, heads) = of(Column::Status, true, By::Verdict);
         let groups = [Group::Stable, Group::Finished].map(Common::Group);
         assert_eq!(heads.into_iter().map(|head| head.of).collect::<Vec<_>>(), groups);
+    }
+
+    #[test]
+    fn a_list_differs_from_another_in_lines_their_order_and_what_is_told_of_all() {
+        let [web, api] = ["web", "api"].map(|name| listed(name, "shop", Tone::Ok, 0));
+        let of = |lines: &[ListedRow], all| ListResult {
+            overall: Overall { all, ..Overall::default() },
+            lines: lines.to_vec(),
+            ..ListResult::default()
+        };
+        let rows = [(0, web.clone()), (0, api.clone())];
+        let known = of(&rows, 2);
+        assert!(known.is_like(&of(&rows, 2)));
+        assert!(!known.is_like(&of(&rows, 3)));
+        let changed = (0, listed("web", "shop", Tone::Bad, 0));
+        for lines in [vec![], vec![(0, api.clone()), (0, web)], vec![changed, (0, api)]] {
+            assert!(!known.is_like(&of(&lines, 2)) && !of(&lines, 2).is_like(&known));
+        }
+        let other_cluster = rows.map(|(_, listed)| (1, listed));
+        assert!(!known.is_like(&of(&other_cluster, 2)));
     }
 
     #[test]

@@ -6,47 +6,57 @@ use super::{ListDelta, Overall, Row, RowDelta, Window};
 use crate::Uid;
 use crate::view::Summary;
 
-/// The rows that a viewer has.
-#[derive(Debug, Clone, Default)]
-pub struct SentRows {
+/// The rows that a viewer has. Rows are cloned: shared ones, such as those in an `Arc`, cost a pointer for each viewer.
+#[derive(Debug, Clone)]
+pub struct SentRows<L> {
     overall: Option<Overall>,
     order: Option<(u32, Vec<u32>)>,
     ids: BTreeMap<(u16, Uid), u32>,
-    known: BTreeMap<u32, Summary>,
+    known: BTreeMap<u32, L>,
     next: u32,
 }
 
-impl SentRows {
+impl<L> Default for SentRows<L> {
+    fn default() -> Self {
+        Self { overall: None, order: None, ids: BTreeMap::new(), known: BTreeMap::new(), next: 0 }
+    }
+}
+
+impl<L: Clone> SentRows<L> {
     /// Computes the difference to these rows, `all` of them in order; `None` when the viewer has them.
-    pub fn delta<'a, L>(
+    pub fn delta(
         &mut self,
         overall: &Overall,
-        all: &'a [L],
+        all: &[L],
         window: Window,
-        line: impl Fn(&'a L) -> (u16, &'a Summary),
+        line: impl Fn(&L) -> (u16, &Summary),
     ) -> Option<ListDelta> {
-        let in_view: Vec<(u16, &Summary)> = window.of(all).iter().map(line).collect();
+        let in_view = window.of(all);
         let mut delta = ListDelta { is_anew: self.overall.is_none(), ..ListDelta::default() };
         if !self.overall.as_ref().is_some_and(|known| known.is_like(overall)) {
             delta.overall = Some(overall.clone());
             self.overall = Some(overall.clone());
         }
         let mut order = Vec::with_capacity(in_view.len());
-        for (cluster, summary) in in_view {
+        for shown in in_view {
+            let (cluster, summary) = line(shown);
             let next = &mut self.next;
             let id = *self.ids.entry((cluster, summary.uid)).or_insert_with(|| {
                 *next = next.wrapping_add(1);
                 *next
             });
             order.push(id);
-            let row = match self.known.get(&id) {
-                Some(known) if known == summary => continue,
-                Some(known) => part(known, summary),
-                None => None,
-            };
-            let whole = || RowDelta::Whole(Box::new(Row { cluster, summary: summary.clone() }));
-            delta.lines.push((id, row.unwrap_or_else(whole)));
-            self.known.insert(id, summary.clone());
+            let known = self.known.get(&id).map(|known| line(known).1);
+            // Most rows are shared with the last list, and need no comparison.
+            if known.is_some_and(|known| std::ptr::eq(known, summary)) {
+                continue;
+            }
+            if known != Some(summary) {
+                let part = known.and_then(|known| part(known, summary));
+                let whole = || RowDelta::Whole(Box::new(Row { cluster, summary: summary.clone() }));
+                delta.lines.push((id, part.unwrap_or_else(whole)));
+            }
+            self.known.insert(id, shown.clone());
         }
         let order = (window.from, order);
         if self.order.as_ref() != Some(&order) {

@@ -1,5 +1,7 @@
 //! Lists as viewers follow them: what is sent, and what becomes of it.
 
+use std::sync::Arc;
+
 use crate::made::{WEB, Web, unready};
 use timeline::list::{
     ClusterState, Common, Group, Head, ListCopy, ListDelta, Overall, Row, RowDelta, SentRows, Window,
@@ -32,7 +34,7 @@ fn overall(lines: u32, now_millis: Millis) -> Overall {
 
 /// A server that sends, and a viewer that hears, which is held to what is there.
 struct Followed {
-    sent: SentRows,
+    sent: SentRows<Summary>,
     copy: ListCopy,
 }
 
@@ -90,6 +92,17 @@ fn a_viewer_is_told_everything_once_and_then_what_changed() {
     let news = followed.tell(&overall(3, 7), &all, FIRST_TWO).unwrap();
     assert!(matches!(news.lines.as_slice(), [(_, RowDelta::Whole(_))]), "{news:?}");
     assert!(news.order.is_none() && news.overall.is_none() && !news.is_anew);
+}
+
+#[test]
+fn lines_that_are_shared_are_not_copied_for_a_viewer() {
+    let (mut sent, overall) = (SentRows::default(), overall(1, 5));
+    let mut tell = |all: &[Arc<Summary>]| sent.delta(&overall, all, FIRST_TWO, |shared| (0, &**shared));
+    let (first, equal) = ([Arc::new(line(1))], [Arc::new(line(1))]);
+    assert!(tell(&first).is_some());
+    assert_eq!([&first[0], &equal[0]].map(Arc::strong_count), [2, 1]);
+    assert_eq!(tell(&equal), None);
+    assert_eq!([&first[0], &equal[0]].map(Arc::strong_count), [1, 2], "the earlier one is let go of");
 }
 
 #[test]

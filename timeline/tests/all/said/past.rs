@@ -346,5 +346,29 @@ fn what_is_said_anew_makes_a_copy_say_the_same() {
     let other = Said { view: None, ..known.clone() };
     let shorter = Said { story: known.story[..1].to_vec(), ..known.clone() };
     assert!(known.delta_since(&other).is_some_and(|news| news.view.is_some() && news.story.is_none()));
-    assert!(shorter.delta_since(&known).is_some_and(|news| news.view.is_none() && news.story == Some((1, Vec::new()))));
+    let news = shorter.delta_since(&known).unwrap();
+    assert_eq!((news.view, news.story), (None, Some((1, 0, Vec::new()))));
+}
+
+#[test]
+fn of_a_story_the_lines_are_told_anew_that_are_between_those_that_stay() {
+    let of = |text: &str| {
+        let line = |text: &str| story::Line { at_millis: 0, kind: story::LineKind::Step, text: text.to_owned() };
+        Said { story: text.split_whitespace().map(line).collect(), ..Said::default() }
+    };
+    let before = of("a b c d");
+    for (after, first, last, between) in [
+        ("a B c d", 1, 2, "B"),
+        ("a b c d e", 4, 0, "e"),
+        ("z a b c d", 0, 4, "z"),
+        ("a b b c d", 2, 2, "b"),
+        ("a d", 1, 1, ""),
+        ("", 0, 0, ""),
+    ] {
+        let news = of(after).delta_since(&before).unwrap();
+        assert_eq!(news.story, Some((first, last, of(between).story)), "{after}");
+        let mut copy = before.clone();
+        copy.take(news);
+        assert_eq!(copy, of(after));
+    }
 }
