@@ -327,7 +327,8 @@ mod tests {
     }
 
     fn set(uid: u128, owner: u128) -> Fact {
-        let meta = Meta { uid: Uid::from_bits(uid), controller: Some(Uid::from_bits(owner)), ..Meta::default() };
+        let (uid, controller) = (Uid::from_bits(uid), Some(Uid::from_bits(owner)));
+        let meta = Meta { uid, controller, namespace: "shop".into(), ..Meta::default() };
         Fact::ReplicaSet(Box::new(ReplicaSetFact { meta, ..ReplicaSetFact::default() }), Seen::Added)
     }
 
