@@ -40,6 +40,9 @@ const PING_AFTER: u32 = 5;
 /// Unanswered pings in a row after which a viewer is gone: about three minutes. The system would go on sending for a
 /// quarter of an hour; a slow line may need two minutes for what is queued before a ping.
 const MOST_UNANSWERED: u32 = 8;
+/// No heartbeat is sent this soon after a frame of a Deployment, which has the time, too. So a viewer hears something
+/// every five seconds; pages and commands take a connection for lost after nine.
+const HEARTBEAT_AFTER: Duration = Duration::from_secs(1);
 
 /// Interval for authenticating a viewer again.
 const CHECK_VIEWER_EVERY: Duration = Duration::from_secs(10);
@@ -106,6 +109,8 @@ struct Session<'s, S> {
     moment: Fuse<BoxFuture<'static, Option<Bytes>>>,
     /// When the last review that allowed a named namespace ended.
     allowed_at: Instant,
+    /// When the last frame was sent, if it is one of a Deployment.
+    frame_sent: Option<Instant>,
 }
 
 impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
@@ -123,6 +128,7 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
             pending: None,
             moment: Fuse::terminated(),
             allowed_at: Instant::now(),
+            frame_sent: None,
         })
     }
 
@@ -222,7 +228,12 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
     /// Sends what is new of the subscription.
     async fn send_update(&mut self, update: Update) -> Result<(), SessionEnd> {
         match (update, &mut self.subscription) {
-            (Update::Frame(bytes), _) => send(self.out, Message::Binary(bytes)).await,
+            (Update::Frame(bytes), subscription) => {
+                let is_of_deployment = matches!(subscription, Subscription::Deployment(_));
+                send(self.out, Message::Binary(bytes)).await?;
+                self.frame_sent = is_of_deployment.then(Instant::now);
+                Ok(())
+            }
             (Update::Connection(_), Subscription::Deployment(followed)) => {
                 let (cluster, connection) = (followed.hub.name().to_owned(), self.view.connection(&followed.hub));
                 send_frame(self.out, &ServerFrame::Connection { cluster, connection }).await?;
@@ -368,8 +379,10 @@ async fn run(
             is_allowed = &mut session.review => Box::pin(session.apply_review(is_allowed)).await?,
             () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Closed(OPEN_AGAIN, String::new())),
             _ = heartbeat.tick() => {
-                let now_millis = session.now_millis();
-                send_frame(session.out, &ServerFrame::Heartbeat { now_millis }).await?;
+                if session.frame_sent.is_none_or(|at| at.elapsed() >= HEARTBEAT_AFTER) {
+                    let now_millis = session.now_millis();
+                    send_frame(session.out, &ServerFrame::Heartbeat { now_millis }).await?;
+                }
                 heartbeats = (heartbeats + 1) % PING_AFTER;
                 if heartbeats == 0 {
                     if unanswered == MOST_UNANSWERED {

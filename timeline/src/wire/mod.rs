@@ -38,7 +38,8 @@ pub const PROTOCOL: u16 = 26;
 /// Largest frame that a viewer may send, in bytes.
 pub const MAX_VIEWER_FRAME: usize = 4096;
 
-/// Seconds between two heartbeats of the server. Without a frame for twice this and a bit, pages and terminals say that it is not there.
+/// Seconds between two heartbeats of the server; one is left out just after a frame of a Deployment. Without a frame for
+/// twice this and a bit, pages and terminals say that it is not there.
 pub const HEARTBEAT_SECONDS: u32 = 4;
 
 /// The code with which a stream is closed whose viewer is not known, or not any more: they have to sign in.

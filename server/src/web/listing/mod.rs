@@ -374,7 +374,7 @@ mod tests {
         assert!(!is_chosen_again().await, "another list is chosen");
         drop(other);
         assert!(is_chosen_again().await);
-        assert!(!followed.chosen.has_changed().unwrap(), "nothing of it did: no viewer is woken");
+        assert!(!followed.chosen.has_changed().unwrap(), "it is as before: no viewer is woken");
         let (took, mut worked, began) = (Duration::from_micros(300), Duration::ZERO, Instant::now());
         for _ in 0..100 {
             pause(&mut worked, took).await;
