@@ -341,7 +341,8 @@ fn a_node_that_could_not_be_added_for_one_pod_does_not_come_for_another() {
     web.wait(5_000).event(200, "FailedScaleUp", why);
     web.now += 6_000;
     let failed = format!("No node fits pod p0200: 1 Insufficient cpu. No node is added: {why}");
-    assert_eq!(causes(&web), [failed.as_str(), "No node fits pod p0201: 1 Insufficient cpu."]);
+    let blocked = "Can't remove an old pod (maxUnavailable 0) or add a new one (no node fits): the rollout is blocked.";
+    assert_eq!(causes(&web), [failed.as_str(), "No node fits pod p0201: 1 Insufficient cpu.", blocked]);
     assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
 }
 
