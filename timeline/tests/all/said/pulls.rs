@@ -216,7 +216,8 @@ fn an_image_that_is_never_pulled_is_not_on_the_node_or_not_for_the_pod() {
         pod.containers[0].state = Some(waiting("ErrImageNeverPull", message));
     });
     web.now += 1_000;
-    let said = "Image web:v2 is not on the node, or the pod may not use it there; its imagePullPolicy is Never (pod p0200).";
+    let said =
+        "Image web:v2 is not on the node, or the pod may not use it there; its imagePullPolicy is Never (pod p0200).";
     assert_eq!(first(&web), said);
 }
 
