@@ -113,7 +113,11 @@ impl Location {
 pub fn check(options: &Options) -> Result<String, StoreError> {
     let has_store = options.location.has_store()?;
     match options.location.open(options.limits) {
-        Ok(mut store) => Ok(format!("{options}; {} now", bytesize::ByteSize(store.bytes()?).display().si())),
+        Ok(mut store) => Ok(match store.bytes() {
+            Ok(bytes) => format!("{options}; {} now", bytesize::ByteSize(bytes).display().si()),
+            // Statements have a deadline, and a large store takes long to measure.
+            Err(why) => format!("{options}; its size is unknown ({why})"),
+        }),
         Err(StoreError::InUse(_)) if has_store => Ok(format!("{options}; a running server writes to it")),
         Err(why) => Err(why),
     }

@@ -166,6 +166,9 @@ impl Postgres {
                 unlocked?;
             }
         }
+        if is_too_much && matches!(is_more, Ok(false)) {
+            self.measure_at = Instant::now() + MEASURE_EVERY; // what is left has to stay
+        }
         is_more
     }
 }

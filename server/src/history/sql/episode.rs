@@ -45,16 +45,13 @@ pub fn write(
         database.run(row, &values)?;
     }
     for (uid, body) in snapshots {
-        let uid = uid.to_string();
         if body.is_empty() {
             let row = "DELETE FROM snapshots WHERE cluster = $1 AND uid = $2";
-            database.run(row, &[cluster.into(), uid.as_str().into()])?;
-            // No row tells of the deletion of a workload that was at rest and is missing after a gap.
-            super::write::mark_deleted(database, cluster, &uid)?;
+            database.run(row, &[cluster.into(), uid.to_string().into()])?;
             continue;
         }
         let row = "INSERT INTO snapshots (cluster, uid, body) VALUES ($1, $2, $3) ON CONFLICT (cluster, uid) DO UPDATE SET body = $3";
-        database.run(row, &[cluster.into(), uid.into(), body.as_slice().into()])?;
+        database.run(row, &[cluster.into(), uid.to_string().into(), body.as_slice().into()])?;
     }
     Ok(())
 }

@@ -119,26 +119,7 @@ fn evict_old(
     let mut gone = database.run(&log, &values(now_millis - limits.log_millis.min(limits.age_millis)))?;
     gone += database.run(&episodes, &values(old_millis))?;
     gone += database.run(&rollouts, &values(old_millis))?;
-    gone += evict_silent(database, clusters, old_millis)?;
     Ok(gone > 0)
-}
-
-/// Evicts some data of clusters whose last response is too old: all of it is, also that of workloads that existed then. Returns the number of
-/// rows.
-fn evict_silent(database: &mut Connection, clusters: &str, old_millis: Millis) -> Result<u64, StoreError> {
-    // A cluster that was inserted a moment ago has no response yet.
-    let is_silent = format!(
-        "cluster IN (SELECT id FROM clusters WHERE id IN ({clusters}) AND heard_millis > 0 AND heard_millis < $1)"
-    );
-    let mut gone = 0;
-    for table in ["batches", "episodes", "rollouts"] {
-        let rows = format!("DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE {is_silent} LIMIT $2)");
-        gone += database.run(&rows, &[old_millis.into(), AT_A_TIME.into()])?;
-    }
-    for table in ["checkpoints", "snapshots"] {
-        gone += database.run(&format!("DELETE FROM {table} WHERE {is_silent}"), &[old_millis.into()])?;
-    }
-    Ok(gone)
 }
 
 /// Evicts some of the oldest data of the log before the checkpoints and of the episodes; rows of the index once nothing else can go. `true`
@@ -152,6 +133,8 @@ fn evict_oldest(database: &mut Connection, clusters: &str) -> Result<bool, Store
         "DELETE FROM batches WHERE id IN (SELECT b.id {log} AND b.to_millis < $1 ORDER BY b.to_millis LIMIT $2)"
     );
     let [_, episodes, rollouts] = evict_statements(clusters);
+    // An open one is written again and again until it settles.
+    let episodes = episodes.replace("to_millis < $1", "to_millis < $1 AND is_open = 0");
     for (statement, before_millis, most) in [
         (episodes, first_millis, BODIES_AT_A_TIME),
         (log, Millis::MAX, BODIES_AT_A_TIME),

@@ -100,15 +100,11 @@ fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &Epi
     ];
     database.run(row, &values)?;
     if rollout.is_deleted {
-        mark_deleted(database, cluster, &uid)?;
+        // Rows of a deleted workload are evicted for their age.
+        let all = "UPDATE rollouts SET is_deleted = 1 WHERE cluster = $1 AND uid = $2 AND is_deleted = 0";
+        database.run(all, &[cluster.into(), uid.into()])?;
     }
     Ok(())
-}
-
-/// Marks the rows of a deleted workload, which are evicted for their age.
-pub fn mark_deleted(database: &mut Connection, cluster: i64, uid: &str) -> Result<(), StoreError> {
-    let all = "UPDATE rollouts SET is_deleted = 1 WHERE cluster = $1 AND uid = $2 AND is_deleted = 0";
-    database.run(all, &[cluster.into(), uid.into()]).map(drop)
 }
 
 /// Writes the rows of an episode beside those of its rollouts, and removes the others that it had.

@@ -11,7 +11,7 @@ use timeline::Millis;
 use timeline::episodes::EpisodeRow;
 
 use crate::history::lines::{line, listed};
-use crate::history::{Indexed, SMALL, checkpoint, commit, existing, indexed, longest, places, play, recorded, resumed};
+use crate::history::{Indexed, SMALL, checkpoint, commit, existing, indexed, longest, places, play, resumed};
 
 fn written(store: &mut dyn Store, batches: &[(Millis, Millis, String)]) {
     for (from, to, text) in batches {
@@ -95,8 +95,6 @@ fn the_last_rollout_of_what_exists_stays_pod_by_pod_and_others_go_with_their_age
             let (_, snapshots) = recorder.pending_writes();
             store.commit(&[Commit { episodes, snapshots, rollouts: rollouts.clone(), ..commit(None, None) }]).unwrap();
         }
-        // Its cluster responds.
-        store.commit(&[Commit { heard_millis: now.millis + 60_000, ..commit(None, None) }]).unwrap();
         let reader = Reader::new(&place.location);
         let cut = |number: usize| reader.recording("c", uid, number as u32, None).unwrap();
         let as_before = cut(last).unwrap().text;
@@ -120,27 +118,6 @@ fn the_last_rollout_of_what_exists_stays_pod_by_pod_and_others_go_with_their_age
         let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
         while store.tidy(now.millis + 60_000).unwrap() {}
         assert!(cut(last).is_none() && reader.workloads(uid).unwrap().is_empty());
-    }
-}
-
-#[test]
-fn everything_of_a_cluster_without_a_response_for_the_maximum_age_goes() {
-    for place in places() {
-        let Indexed { batches, uid, rollouts, .. } = indexed();
-        let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
-        written(&mut *store, &batches);
-        store.commit(&[Commit { rollouts, checkpoint: Some(vec![0]), ..recorded(&batches, uid) }]).unwrap();
-        let last_millis = batches.last().unwrap().1;
-        let reader = Reader::new(&place.location);
-        let mut kept = |now_millis: Millis| {
-            while store.tidy(now_millis).unwrap() {}
-            let stored = store.resume("c", true).unwrap().unwrap();
-            let rows = reader.rollouts("c", uid, None, 9).unwrap();
-            let shown: Vec<bool> = rows.into_iter().map(|row| row.is_kept).collect();
-            (shown, stored.checkpoint.is_some(), stored.recorder.snapshots.is_empty())
-        };
-        assert_eq!(kept(last_millis + 1_000), (vec![true], true, false));
-        assert_eq!(kept(last_millis + 1_001), (vec![], false, true));
     }
 }
 

@@ -72,21 +72,6 @@ fn the_last_rollout_of_what_exists_stays_in_the_index_whatever_its_age() {
     }
 }
 
-/// Nothing else tells that a workload at rest is missing after a gap.
-#[test]
-fn the_rows_of_a_workload_without_objects_are_evicted_for_their_age() {
-    for place in places() {
-        let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
-        let Indexed { now, rollouts, uid, .. } = indexed();
-        let mut kept = |rollouts: Vec<EpisodeRow>, snapshot: Vec<u8>| {
-            store.commit(&[Commit { rollouts, snapshots: vec![(uid, snapshot)], ..commit(None, None) }]).unwrap();
-            while store.tidy(now.millis + 60_000).unwrap() {}
-            Reader::new(&place.location).rollouts("c", uid, None, 9).unwrap().len()
-        };
-        assert_eq!([kept(rollouts, vec![0]), kept(Vec::new(), Vec::new())], [1, 0]);
-    }
-}
-
 /// A rollout that went on when watching began is told as it ended, too.
 #[test]
 fn what_went_on_when_watching_began_is_told_once_it_is_over() {
