@@ -32,9 +32,20 @@ new MutationObserver(reload).observe(root, { attributeFilter: ["data-reload"] })
 // A page that is not connected any more cannot read why its stream is refused: a proxy may want it to sign in again. Where that leads to a
 // page whose stream is refused as well, it never was connected, and is not asked about.
 let isLost;
+// A server that was updated since it made this page does not have its program any more. One reload brings the new one: where 404 comes for
+// another reason, it would never end.
+const isGone = async () => {
+  const build = version.split("&")[0];
+  try {
+    if (sessionStorage["rollcast-gone"] === build || (await askStatus(code)) !== 404) return false;
+    sessionStorage["rollcast-gone"] = build;
+    return true;
+  } catch {
+    return false; // without a memory
+  }
+};
 setInterval(async () => {
-  // A server that was updated since it made this page does not have its program any more.
-  if (document.querySelector("#stopped.banner") && (await askStatus(code)) === 404) {
+  if (document.querySelector("#stopped.banner") && (await isGone())) {
     await reload();
     return;
   }
@@ -97,4 +108,9 @@ for (let tries = 0, isThere = false; !isThere; tries++) {
     await pause(PAUSES[tries]);
   }
 }
+// A part of the program that does not come is asked for again: meanwhile nothing is live.
+const LATE = "A part of this page did not come yet: it shows the state at the time it was loaded.";
+const late = setTimeout(say, 10_000, LATE);
 await program.hydrate().catch(failed);
+clearTimeout(late);
+if (document.getElementById("stopped-why").textContent === LATE) document.getElementById("stopped").className = "unused";

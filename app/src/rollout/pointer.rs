@@ -141,23 +141,16 @@ impl RolloutScreen {
     }
 
     /// The button was clicked somewhere on the score. Where the picture moved between press and release, browsers send the click to no pod:
-    /// the one that was pressed gets it. A finger, which cannot point, is told of the place that it tapped.
+    /// the one that was pressed gets it.
     pub fn click(&self, event: &MouseEvent) {
-        let (pressed, click_px, is_tap) = {
+        let (pressed, click_px) = {
             let pointer = &mut self.0.state.borrow_mut().pointer;
-            (pointer.pressed.take(), pointer.click_px(), pointer.is_finger && pointer.before_drag.is_none())
+            (pointer.pressed.take(), pointer.click_px())
         };
-        if browser::closest(event, PODS).is_some() {
+        let Some((pressed, from)) = pressed.filter(|_| browser::closest(event, PODS).is_none()) else {
             return;
-        }
+        };
         let at = place(event);
-        let Some((pressed, from)) = pressed else {
-            if is_tap {
-                self.0.state.borrow_mut().pointer.at = Some(at);
-                self.point_again();
-            }
-            return;
-        };
         let is_moved = (at.0 - from.0).abs().max((at.1 - from.1).abs()) > click_px;
         if !is_moved {
             // A listener is not called while it is.

@@ -103,6 +103,18 @@ test("a part that does not come for some seconds is asked for again, and the pag
   complaints.length = 0; // what did not come is an error of the console
 });
 
+test("a page whose part does not come at the start says that it is not live, until it comes", async ({ page, serve, complaints }) => {
+  const server = await serve(held);
+  let comes = false;
+  await page.route(/[/]parts[/]lists-/, (route) => (comes ? route.continue() : route.abort()));
+  await page.goto(server.address);
+  await expect(page.getByTestId("stopped")).toContainText("A part of this page did not come yet: it shows the state at the time it was loaded.");
+  comes = true;
+  await isLive(page);
+  await expect(page.getByTestId("stopped")).toBeHidden();
+  complaints.length = 0; // what did not come is an error of the console
+});
+
 test("when a part is not there the page says so: on the way, in a panel, and at the start", async ({ page, serve, complaints }) => {
   const server = await serve(held);
   const rollout = new RolloutPage(page);

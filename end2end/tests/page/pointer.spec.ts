@@ -103,6 +103,7 @@ test("a second finger on the picture does not move time", async ({ page, serve }
   await finger(on, "pointerdown", 1, first, y);
   await finger(on, "pointerdown", 2, second, y);
   await finger(on, "pointermove", 2, second - canvas.width * 0.05, y);
+  await finger(on, "pointerup", 2, second, y);
   await finger(on, "pointermove", 1, first + canvas.width * 0.25, y);
   await expect.poll(async () => before.from - (await shown(page)).from).toBeCloseTo(3, 1);
 });
@@ -125,13 +126,9 @@ test("a finger that scrolls the page or zooms it does not leave the present", as
   await expect.poll(() => seconds(page)).toBe(12);
 });
 
-test("a finger that is not quite still opens a pod, and a tap beside the pods tells what is there", async ({ page, serve }) => {
+test("a finger that is not quite still opens a pod", async ({ page, serve }) => {
   const rollout = await opened(page, serve);
-  const [tip, bar, strip] = [page.getByTestId("tip"), page.locator("#bars .pod:not(.ribbon)").last(), page.locator("#strip")];
-  const { x, y, width, height } = await box(page, "#strip");
-  const at = [x + width - 3, y + height / 2] as const;
-  for (const type of ["pointerdown", "pointerup", "pointerleave", "click"]) await finger(strip, type, 1, ...at);
-  await expect(tip).toHaveText(/^04:53:1\d\d+ available, .*ceiling 13, floor 8 *$/);
+  const bar = page.locator("#bars .pod:not(.ribbon)").last();
   const canvas = await box(page, "#canvas");
   const [pressedX, pressedY] = [canvas.x + canvas.width / 2, canvas.y + canvas.height / 2];
   await finger(bar, "pointerdown", 1, pressedX, pressedY);

@@ -7,7 +7,7 @@ use super::pod_causes::WORTH_MILLIS;
 use super::rollout_causes::of_pod;
 use super::severity::LOST_MILLIS;
 use crate::Millis;
-use crate::model::fact::Container;
+use crate::model::fact::{Container, Role};
 use crate::model::pod::{FLAP_MILLIS, FLAPS};
 use crate::model::{Pod, PodState};
 use crate::rules::messages::probe_saw;
@@ -42,7 +42,8 @@ impl Assessment<'_> {
         let in_startup = || pod.now.containers.iter().filter(|container| container.is_in_startup);
         let is_startup = in_startup().next().is_some();
         let is_of_template = |container: &Container| {
-            set.is_some_and(|set| set.images.iter().any(|image| image.container == container.name))
+            container.role == Role::Sidecar
+                || set.is_some_and(|set| set.images.iter().any(|image| image.container == container.name))
         };
         // A readiness probe may fail for as long as it likes, and that of an injected container is not in the template.
         let limit_millis = if is_startup && in_startup().all(is_of_template) { probe_millis } else { 0 };

@@ -34,7 +34,7 @@ fn current_matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 PullFailure::Platform => format!("{image} has no variant for the node's platform"),
                 PullFailure::Hidden => format!("{image} does not exist, or access is denied"),
                 PullFailure::Denied => format!("access to {image} is denied"),
-                PullFailure::Unusable => format!("{image} cannot be pulled ({})", safe(&evidence.reason)),
+                PullFailure::Unusable => format!("{image} cannot be used ({})", safe(&evidence.reason)),
                 _ => match failure.words().map(str::to_owned).or_else(detail) {
                     Some(words) => format!("{image} cannot be pulled ({words})"),
                     None => format!("{image} cannot be pulled"),

@@ -9,8 +9,9 @@ const bring = async (file) => {
       answer = await (globalThis.enclosed?.(file) ?? fetch(new URL(`./parts/${file}`, import.meta.url)));
       return await WebAssembly.instantiateStreaming(answer, shared());
     } catch (error) {
-      // Once more at once: a network that changes takes away what is on its way.
-      if (tries && answer?.status < 429) throw error;
+      // Once more at once: a network that changes takes away what is on its way, also of an answer that had begun. After a minute it is given
+      // up: the page would look alive.
+      if (tries > 9 || (tries > (answer?.ok ? 4 : 0) && answer?.status < 429)) throw error;
     }
     // No answer comes from a server that restarts, and none that counts from one that has too much to do.
     await new Promise((go) => setTimeout(go, Math.min(tries * 2_000, 10_000)));

@@ -63,7 +63,7 @@ pub fn Score(
             data-testid="score"
             on:pointerdown=move |event| act(&|screen| screen.press(&event))
             on:pointermove=move |event| act(&|screen| screen.point(&event))
-            on:pointerup=move |_| act(&RolloutScreen::release)
+            on:pointerup=move |event| if event.is_primary() { act(&RolloutScreen::release) }
             on:pointercancel=move |event| act(&|screen| screen.cancel(&event))
             on:click=move |event| act(&|screen| screen.click(&event))
             on:pointerleave=move |_| act(&RolloutScreen::leave)

@@ -8,7 +8,7 @@ use crate::kube::decode::{self, Annotations};
 
 /// Most labels of a Deployment that are kept, in the order of their keys.
 const MOST_LABELS: usize = 128;
-/// Most owners of an object, and most scheduling gates of a pod, that are kept.
+/// Most owners of an object, and most scheduling gates of a pod and rules of a container, that are kept.
 const MOST_PARTS: usize = 64;
 
 impl Object {
@@ -33,7 +33,10 @@ impl Object {
                 limit_meta(&mut o.metadata);
                 for containers in [&mut o.spec.containers, &mut o.spec.init_containers] {
                     containers.truncate(MOST_CONTAINERS);
-                    containers.iter_mut().for_each(|container| limit_text(&mut container.image, Event::LONGEST));
+                    for container in containers {
+                        limit_text(&mut container.image, Event::LONGEST);
+                        container.restart_policy_rules.truncate(MOST_PARTS);
+                    }
                 }
                 o.spec.scheduling_gates.truncate(MOST_PARTS);
                 limit_text(&mut o.status.message, LONGEST_CONDITION);

@@ -30,7 +30,9 @@ impl Timeline {
                 let what = Happening::SetDeleted { hash, was_seen, again_millis: None, outage_millis: None };
                 let entry = self.tell(deployment_uid, at, what);
                 if self.outages.len() == MOST_OUTAGES {
-                    self.outages.remove(0);
+                    // Those without pods are followed only to tell whether their ReplicaSet came again.
+                    let oldest = self.outages.iter().position(|outage| !outage.had_available).unwrap_or(0);
+                    self.outages.remove(oldest);
                 }
                 self.outages.push(Outage {
                     set: uid,
@@ -128,7 +130,7 @@ impl Timeline {
                     if !is_unseen {
                         self.retell(outage.deployment, outage.entry, |entry| {
                             if let Happening::SetDeleted { outage_millis, .. } = &mut entry.what {
-                                *outage_millis = Some(at - since);
+                                *outage_millis = Some(at - since).filter(|millis| *millis >= 0);
                             }
                         });
                     }

@@ -39,7 +39,7 @@ fn what_is_certain_is_said_at_once() {
         ),
         (
             waiting("ErrImageNeverPull", "Container image \"web:v2\" is not present with pull policy of Never"),
-            "[Failing] Revision 2 cannot start: image web:v2 cannot be pulled (ErrImageNeverPull).",
+            "[Failing] Revision 2 cannot start: image web:v2 cannot be used (ErrImageNeverPull).",
         ),
     ] {
         let web = rolling(|pod| pod.containers[0].state = Some(state));
