@@ -114,7 +114,7 @@ impl List {
         Self { earlier: Vec::new(), limit, next: None, ..self }
     }
 
-    /// Doubles smaller pages, up to the usual size: few objects are as large as those for which a page was too long.
+    /// Doubles smaller pages, up to the usual size.
     fn grow(&mut self) {
         if let Some(limit) = self.limit.filter(|limit| *limit < self.page_size) {
             self.limit = Some((limit * 2).min(self.page_size));
@@ -165,7 +165,9 @@ impl List {
             return Err(RequestError::Unreachable("the API server returned the same page of a list twice".to_owned()));
         }
         self.next = next;
-        self.grow();
+        if body.len() <= MAX_PAGE / 4 {
+            self.grow(); // one of twice as many objects is not too long
+        }
         let resource_version = self.next.is_none().then_some(page.metadata.resource_version);
         Ok(Page { objects, resource_version, is_empty })
     }

@@ -116,15 +116,9 @@ impl Timeline {
         self.skew.millis()
     }
 
-    /// Our clock was set, forward by so many milliseconds, to `now_millis`. Returns what that changed: where it was set back, pods that
-    /// are ready count earlier by it.
-    pub fn clock_was_set(&mut self, by_millis: Millis, now_millis: Millis) -> Vec<Change> {
+    /// Our clock was set, forward by so many milliseconds.
+    pub fn clock_was_set(&mut self, by_millis: Millis) {
         self.skew.shift(by_millis);
-        if by_millis < 0 {
-            self.count_pods_earlier(now_millis);
-            self.follow_outages(now_millis);
-        }
-        std::mem::take(&mut self.changes)
     }
 
     /// Takes one fact that arrived at `at_millis` and returns what it changed, in order. A fact that says nothing new

@@ -64,11 +64,7 @@ impl Hub {
                 self.unwritten = unwritten;
                 self.tell_connection();
             }
-            SourceEvent::ClockSet { by_millis } => {
-                let now_millis = self.clock.now_millis();
-                let changes = self.timeline.clock_was_set(by_millis, now_millis);
-                self.apply_changes(now_millis, changes);
-            }
+            SourceEvent::ClockSet { by_millis } => self.timeline.clock_was_set(by_millis),
         }
     }
 

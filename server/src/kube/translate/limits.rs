@@ -41,6 +41,12 @@ impl Object {
                 o.spec.scheduling_gates.truncate(MOST_PARTS);
                 limit_text(&mut o.status.message, LONGEST_CONDITION);
                 limit_conditions(&mut o.status.conditions);
+                let (app, init) = (&mut o.status.container_statuses, &mut o.status.init_container_statuses);
+                for state in app.iter_mut().chain(init).flat_map(|status| [&mut status.state, &mut status.last_state]) {
+                    let waiting = state.waiting.iter_mut().map(|waiting| &mut waiting.message);
+                    let terminated = state.terminated.iter_mut().map(|terminated| &mut terminated.message);
+                    waiting.chain(terminated).for_each(|message| limit_text(message, Event::LONGEST));
+                }
             }
             Self::Event(o) => {
                 limit_meta(&mut o.metadata);
@@ -59,6 +65,7 @@ impl Object {
 
 fn limit_meta<L>(meta: &mut decode::Meta<L>) {
     limit_annotations(&mut meta.annotations);
+    meta.owner_references.sort_by_key(|owner| owner.controller != Some(true)); // it is the one that counts
     meta.owner_references.truncate(MOST_PARTS);
     for owner in &mut meta.owner_references {
         limit_text(&mut owner.kind, Event::LONGEST);

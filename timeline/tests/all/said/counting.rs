@@ -129,19 +129,6 @@ fn clocks_that_only_late_arrivals_told_apart_are_set_right_for_pods_that_are_rea
 }
 
 #[test]
-fn a_pod_that_is_ready_counts_earlier_by_a_clock_that_was_set_back() {
-    let mut web = Web::live(0).at(100_000);
-    web.set(2, |set| set.now.min_ready_seconds = 30);
-    web.add_pod(300, 2, ready_since(100_000));
-    assert_eq!(web.timeline.next_due_millis(), Some(130_000));
-    // Ten seconds later it is 50 s again.
-    assert!(!web.timeline.clock_was_set(-60_000, 50_000).is_empty());
-    assert_eq!(web.timeline.next_due_millis(), Some(70_000));
-    web.timeline.tick(70_000);
-    assert_eq!(known(&web, 300).unwrap().state(), PodState::Available);
-}
-
-#[test]
 fn a_pod_that_counts_goes_on_to_count_while_clocks_are_set_right() {
     let available = |skew: Millis| {
         let mut web = Web::live(0).at(200_000);
