@@ -83,7 +83,7 @@ impl Cli {
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
         let command = Self::command_named_as(arguments.first());
-        let mut command = command.mut_subcommands(|of| of.mut_args(without_false_variable));
+        let mut command = command.mut_subcommands(|of| of.mut_args(without_empty_or_false_variable));
         let matches = command.try_get_matches_from_mut(arguments).map_err(without_secrets)?;
         let mut read = Self::from_arg_matches(&matches).map_err(|why| why.format(&mut command))?;
         if let Some((name, given)) = matches.subcommand() {
@@ -103,9 +103,14 @@ impl Cli {
     }
 }
 
-/// Makes `false` the default of a switch that its variable turns off: a default conflicts with no option. Switches that are also keys of
-/// the file are an `Option`, of which `None` leaves the choice to the file.
-fn without_false_variable(option: clap::Arg) -> clap::Arg {
+/// Takes an empty variable of a namespace or server for one that is not set, as templates of container platforms write it. Makes `false` the default of a switch that
+/// its variable turns off: a default conflicts with no option. Switches that are also keys of the file are an `Option`, of which `None`
+/// leaves the choice to the file.
+fn without_empty_or_false_variable(option: clap::Arg) -> clap::Arg {
+    let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    if ["namespace", "server"].contains(&option.get_id().as_str()) && option.get_env().is_some_and(is_empty) {
+        return option.env(None::<&str>);
+    }
     let is_switch = !option.get_action().takes_values() || option.get_num_args() == Some(ValueRange::EMPTY);
     let is_false = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value == "false");
     if is_switch && option.get_env().is_some_and(is_false) {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use app::payload::Export;
 use serde_json::Value;
 use timeline::fact::Image;
+use timeline::model::Event;
 use timeline::model::story::Happening;
 
 use super::error::ExportError;
@@ -161,13 +162,14 @@ impl Names {
     }
 
     /// Returns the replacement of the longest name with which a text begins, and the text behind that.
-    fn longest<'a>(&self, text: &'a str) -> Option<(&str, &'a str)> {
+    fn longest<'a>(&self, text: &'a str, is_cut: bool) -> Option<(&str, &'a str)> {
         // The last name that is not behind the text begins with all the names with which the text begins.
         let last = self.0.get(self.0.partition_point(|known| known.name.as_str() <= text).checked_sub(1)?)?;
         let both = last.name.bytes().zip(text.bytes());
         let shared = both.take_while(|(one, other)| one == other).count();
         // Messages are cut before names are replaced. Of several names that begin like this any hides it.
-        let cut = text.get(shared..).filter(|after| shared >= CUT_NAME && after.starts_with('…'));
+        let is_end = |after: &&str| after.starts_with('…') || (is_cut && after.is_empty());
+        let cut = text.get(shared..).filter(|after| shared >= CUT_NAME && is_end(after));
         if let Some(after) = cut {
             return Some((last.other.as_str(), after));
         }
@@ -182,8 +184,10 @@ impl Names {
     pub fn redact_text(&self, text: &str) -> String {
         let mut told = String::with_capacity(text.len());
         let (mut rest, mut before) = (text, None);
+        // Texts of objects are cut without a mark.
+        let is_cut = text.len() > Event::LONGEST - char::MAX.len_utf8();
         while let Some(letter) = rest.chars().next() {
-            let found = if goes_on(before) { None } else { self.longest(rest) };
+            let found = if goes_on(before) { None } else { self.longest(rest, is_cut) };
             if let Some((other, after)) = found {
                 told.push_str(other);
                 (before, rest) = (other.chars().last(), after);
@@ -366,6 +370,9 @@ mod tests {
         ] {
             assert_eq!(names.redact_text(text), told);
         }
+        let cut = format!("{}on ip-10-0", " ".repeat(Event::LONGEST - 10));
+        assert!(names.redact_text(&cut).ends_with(" on node-1"));
+        assert!(names.redact_text("on ip-10-0").ends_with("on ip-10-0"));
         let long = format!("registry.shop.example/{}/web:v2", "team".repeat(60));
         let images = [long.clone(), "\u{200b}".to_owned()].into();
         let names = NameSets { images, ..NameSets::default() }.names().unwrap();

@@ -19,7 +19,7 @@ pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, req
     // While replicas are upgraded, one is asked for the program of a page that another one made.
     let asked_build = request.uri().query().and_then(|query| query.strip_prefix("v=")?.split('&').next());
     if PROGRAM.contains(&request.uri().path()) && asked_build.is_some_and(|build| build != rollcast.build) {
-        return StatusCode::NOT_FOUND.into_response();
+        return StatusCode::GONE.into_response();
     }
     let mut files = ServeDir::with_backend("", AssetBackend)
         .append_index_html_on_directories(false)

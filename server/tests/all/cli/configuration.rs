@@ -210,6 +210,10 @@ fn false_in_the_environment_overrides_the_file_and_excludes_no_option() {
             assert_eq!(text.contains(says), variable.is_some(), "{switch}: {text}");
         }
     }
+    let mut unset = program(&["check", "--kubeconfig", &kubeconfig, "--no-history"]);
+    let ended = unset.env("ROLLCAST_NAMESPACE", "").output().unwrap();
+    let text = String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap();
+    assert!(text.contains("history: not stored"), "{text}");
     let data = folder.path().join("data").display().to_string();
     for (arguments, variable, says) in [
         (&["check", "--kubeconfig", &kubeconfig, "--data-dir", &data][..], "ROLLCAST_NO_HISTORY", "history: in "),

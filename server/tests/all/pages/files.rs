@@ -113,9 +113,9 @@ async fn the_program_of_another_build_is_not_there() {
         ("/pkg/rollcast.js", StatusCode::OK),
         ("/pkg/rollcast.js?v=build", StatusCode::OK),
         ("/pkg/rollcast_bg.wasm?v=build&try=1", StatusCode::OK),
-        ("/pkg/rollcast.js?v=another", StatusCode::NOT_FOUND),
-        ("/pkg/rollcast.js?v=building&try=1", StatusCode::NOT_FOUND),
-        ("/pkg/rollcast_bg.wasm?v=another", StatusCode::NOT_FOUND),
+        ("/pkg/rollcast.js?v=another", StatusCode::GONE),
+        ("/pkg/rollcast.js?v=building&try=1", StatusCode::GONE),
+        ("/pkg/rollcast_bg.wasm?v=another", StatusCode::GONE),
     ] {
         let (status, headers, _) = ask(Method::HEAD, path, &[]).await;
         assert_eq!(status, expected, "{path}");
