@@ -10,7 +10,11 @@ const say = (why) => {
 };
 // A program that panics traps; what it still wanted to say, it cannot.
 addEventListener("error", ({ error }) => {
-  if (typeof WebAssembly === "object" && error instanceof WebAssembly.RuntimeError) say("This page stopped.");
+  if (typeof WebAssembly === "object" && error instanceof WebAssembly.RuntimeError) {
+    say("This page stopped.");
+    // Its router would take clicks on links, and do nothing.
+    addEventListener("click", (event) => event.stopImmediatePropagation(), true);
+  }
 });
 const root = document.documentElement;
 // Nobody reloads a wall. It does so itself, but only while its server responds: neither the browser's error page nor a text that there are
@@ -32,21 +36,10 @@ new MutationObserver(reload).observe(root, { attributeFilter: ["data-reload"] })
 // A page that is not connected any more cannot read why its stream is refused: a proxy may want it to sign in again. Where that leads to a
 // page whose stream is refused as well, it never was connected, and is not asked about.
 let isLost;
-// A server that was updated since it made this page does not have its program any more. One reload brings the new one: where 404 comes for
-// another reason, it would never end.
-const isGone = async () => {
-  const build = version.split("&")[0];
-  try {
-    if (sessionStorage["rollcast-gone"] === build || (await askStatus(code)) !== 404) return false;
-    sessionStorage["rollcast-gone"] = build;
-    return true;
-  } catch {
-    return false; // without a memory
-  }
-};
 setInterval(async () => {
-  if (document.querySelector("#stopped.banner") && (await isGone())) {
-    await reload();
+  // A server that was updated since it made this page says that its program is gone (410); proxies say 404 of what they do not pass on.
+  if (document.querySelector("#stopped.banner") && (await askStatus(code)) === 410) {
+    if ((await askStatus()) < 400) location.reload();
     return;
   }
   const isStopped = document.querySelector("#stopped.banner ~ .wall");

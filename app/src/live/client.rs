@@ -183,7 +183,11 @@ impl Client {
         };
         let listener = |event: &str| {
             let client = self.clone();
-            browser::listen(event, move |_| client.handle_event(LinkEvent::WokeUp))
+            browser::listen(event, move |_| {
+                if !browser::is_hidden() {
+                    client.handle_event(LinkEvent::WokeUp);
+                }
+            })
         };
         let listeners = ["online", "pageshow", "focus", "visibilitychange"].map(listener);
         self.0.watch.replace(Some((browser::start_interval(TICK, tick), listeners)));

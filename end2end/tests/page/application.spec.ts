@@ -170,7 +170,7 @@ test("a page whose program its server does not have any more, as it was updated,
   await page.route(/rollcast([.]js|_bg[.]wasm)/, (route) => {
     if (isAsked) return route.continue(); // for the program of the new page
     isAsked = route.request().method() === "HEAD";
-    return route.fulfill({ status: 404 });
+    return route.fulfill({ status: 410 });
   });
   await page.goto(server.page(...rollover));
   await expect(page.getByTestId("stopped")).toContainText("The script of this page could not start");

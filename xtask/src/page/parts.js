@@ -6,7 +6,7 @@ const bring = async (file) => {
     let answer;
     try {
       // Who started the program may have it already (`start.js`), or holds it (a rollout in a file of its own).
-      answer = await (globalThis.enclosed?.(file) ?? fetch(new URL(`./parts/${file}`, import.meta.url)));
+      answer = await (globalThis.enclosed?.(file) ?? fetch(new URL(`./parts/${file}`, import.meta.url), { redirect: "manual" }));
       return await WebAssembly.instantiateStreaming(answer, shared());
     } catch (error) {
       // Once more at once: a network that changes takes away what is on its way, also of an answer that had begun. After a minute it is given
