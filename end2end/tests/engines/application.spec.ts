@@ -87,7 +87,7 @@ test("details of a pod open and close, by click and by keys", async ({ tab, serv
   await open();
   await tab.press("Escape");
   await closed();
-  expect(await tab.evaluate(() => document.activeElement?.getAttribute("data-testid")), "where it was").toBe("pod");
+  await expect.poll(() => tab.evaluate(() => document.activeElement?.getAttribute("data-testid")), { message: "where it was" }).toBe("pod");
 });
 
 test("who drags along a pod's bar sees another moment and opens nothing", async ({ tab, serve }) => {
