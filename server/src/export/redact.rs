@@ -163,13 +163,17 @@ impl Names {
 
     /// Returns the replacement of the longest name with which a text begins, and the text behind that.
     fn longest<'a>(&self, text: &'a str, is_cut: bool) -> Option<(&str, &'a str)> {
+        let behind = self.0.partition_point(|known| known.name.as_str() <= text);
+        // Messages are cut before names are replaced. Of several names that begin like this any hides it.
+        let is_begun = |known: &&Replacement| is_cut && text.len() >= CUT_NAME && known.name.starts_with(text);
+        if let Some(known) = self.0.get(behind).filter(is_begun) {
+            return Some((known.other.as_str(), ""));
+        }
         // The last name that is not behind the text begins with all the names with which the text begins.
-        let last = self.0.get(self.0.partition_point(|known| known.name.as_str() <= text).checked_sub(1)?)?;
+        let last = self.0.get(behind.checked_sub(1)?)?;
         let both = last.name.bytes().zip(text.bytes());
         let shared = both.take_while(|(one, other)| one == other).count();
-        // Messages are cut before names are replaced. Of several names that begin like this any hides it.
-        let is_end = |after: &&str| after.starts_with('…') || (is_cut && after.is_empty());
-        let cut = text.get(shared..).filter(|after| shared >= CUT_NAME && is_end(after));
+        let cut = text.get(shared..).filter(|after| shared >= CUT_NAME && after.starts_with('…'));
         if let Some(after) = cut {
             return Some((last.other.as_str(), after));
         }
