@@ -35,7 +35,7 @@ fn what_is_certain_is_said_at_once() {
         ),
         (
             waiting("InvalidImageName", "bad"),
-            "[Failing] Revision 2 cannot start: image web:v2 cannot be pulled (InvalidImageName).",
+            "[Failing] Revision 2 cannot start: image web:v2 cannot be used (InvalidImageName).",
         ),
         (
             waiting("ErrImageNeverPull", "Container image \"web:v2\" is not present with pull policy of Never"),
