@@ -110,7 +110,7 @@ test("a page whose part does not come at the start says that it is not live, unt
   await page.goto(server.address);
   await expect(page.getByTestId("stopped")).toContainText("A part of this page did not come yet: it shows the state at the time it was loaded.");
   comes = true;
-  await isLive(page);
+  await page.waitForSelector("html[data-live=true]");
   await expect(page.getByTestId("stopped")).toBeHidden();
   complaints.length = 0; // what did not come is an error of the console
 });
