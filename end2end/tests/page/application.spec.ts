@@ -175,12 +175,8 @@ test("a page whose program its server does not have any more, as it was updated,
   await page.goto(server.page(...rollover));
   await expect(page.getByTestId("stopped")).toContainText("The script of this page could not start");
   expect(loads).toBe(1);
-  await expect
-    .poll(async () => {
-      await page.clock.runFor(30_000).catch(() => undefined); // while it reloads there is no page
-      return loads;
-    })
-    .toBe(2);
+  await page.clock.runFor(30_000).catch(() => undefined); // while it reloads there is no page
+  await expect.poll(() => loads).toBe(2);
   await page.waitForSelector("html[data-live=true]");
   await expect(page.getByTestId("stopped")).toBeHidden();
   complaints.length = 0; // each file that is not there is an error of the console
