@@ -86,17 +86,20 @@ const HAS_LAST_OF_KIND: &str =
      AND r.number = (SELECT max(o.number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid AND o.kind = r.kind)
      AND e.from_millis <= r.started_millis + 1000 AND e.to_millis >= r.started_millis)";
 
+/// Narrows episodes to those that have settled: an open one is written again and again until it does.
+const NOT_OPEN: &str = "AND is_open = 0";
+
 /// Returns the statements that evict what is older than `$1` of some clusters, at most `$2` rows, the oldest ones first: of the log, of the
-/// episodes and of the index. SQLite has no statistics here, and would read all rows of the cluster by their workloads: `+` keeps it from
-/// that index, so that it reads the old ones by their time.
-fn evict_statements(clusters: &str) -> [String; 3] {
+/// episodes, which `of_episodes` may narrow, and of the index. SQLite has no statistics here, and would read all rows of the cluster by their
+/// workloads: `+` keeps it from that index, so that it reads the old ones by their time.
+fn evict_statements(clusters: &str, of_episodes: &str) -> [String; 3] {
     let log = format!(
         "DELETE FROM batches WHERE id IN
          (SELECT id FROM batches WHERE +cluster IN ({clusters}) AND to_millis < $1 ORDER BY to_millis LIMIT $2)"
     );
     let episodes = format!(
         "DELETE FROM episodes WHERE id IN (SELECT id FROM episodes e WHERE +cluster IN ({clusters}) AND to_millis < $1
-         AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_OF_KIND}) ORDER BY to_millis LIMIT $2)"
+         {of_episodes} AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_OF_KIND}) ORDER BY to_millis LIMIT $2)"
     );
     let rollouts = format!(
         "DELETE FROM rollouts WHERE id IN (SELECT id FROM rollouts r WHERE +cluster IN ({clusters}) AND started_millis < $1 AND (is_deleted = 1
@@ -114,7 +117,7 @@ fn evict_old(
     now_millis: Millis,
 ) -> Result<bool, StoreError> {
     let values = |before_millis: Millis| [before_millis.into(), AT_A_TIME.into()];
-    let [log, episodes, rollouts] = evict_statements(clusters);
+    let [log, episodes, rollouts] = evict_statements(clusters, "");
     let old_millis = now_millis - limits.age_millis;
     let mut gone = database.run(&log, &values(now_millis - limits.log_millis.min(limits.age_millis)))?;
     gone += database.run(&episodes, &values(old_millis))?;
@@ -132,9 +135,7 @@ fn evict_oldest(database: &mut Connection, clusters: &str) -> Result<bool, Store
     let log = format!(
         "DELETE FROM batches WHERE id IN (SELECT b.id {log} AND b.to_millis < $1 ORDER BY b.to_millis LIMIT $2)"
     );
-    let [_, episodes, rollouts] = evict_statements(clusters);
-    // An open one is written again and again until it settles.
-    let episodes = episodes.replace("to_millis < $1", "to_millis < $1 AND is_open = 0");
+    let [_, episodes, rollouts] = evict_statements(clusters, NOT_OPEN);
     for (statement, before_millis, most) in [
         (episodes, first_millis, BODIES_AT_A_TIME),
         (log, Millis::MAX, BODIES_AT_A_TIME),
@@ -164,9 +165,11 @@ mod tests {
         let mut database = Connection::open_file_to_write(file.path(), &SCHEMA).unwrap();
         let by_time =
             ["batches_by_time (to_millis<?)", "episodes_by_time (to_millis<?)", "rollouts_by_time (started_millis<?)"];
-        for (statement, index) in evict_statements("1, 2").into_iter().zip(by_time) {
-            let steps = plan(&mut database, &statement, &[1_i64, 2].map(Value::from));
-            assert!(steps.iter().any(|step| step.ends_with(index)), "{steps:?}");
+        for of_episodes in ["", NOT_OPEN] {
+            for (statement, index) in evict_statements("1, 2", of_episodes).into_iter().zip(by_time) {
+                let steps = plan(&mut database, &statement, &[1_i64, 2].map(Value::from));
+                assert!(steps.iter().any(|step| step.ends_with(index)), "{steps:?}");
+            }
         }
     }
 
