@@ -138,6 +138,7 @@ fn let_go(timeline: &mut Timeline, now: i64, rng: &mut Rng) -> Result<Vec<timeli
     let retention = Retention {
         age_millis: rng.i64(1_000..30_000),
         gone_pods: rng.usize(..4),
+        gone_pods_in_all: rng.usize(..20),
         rollouts: rng.usize(1..3),
         steps: rng.usize(1..6),
         deleted: rng.usize(..2),

@@ -16,9 +16,14 @@ const MOST_SETTLED: usize = 64;
 /// loop, and no ReplicaSet is refused.
 pub fn is_at_rest(model: &Model, workload: Uid, now: Now) -> bool {
     let Some(deployment) = model.deployments.get(&workload) else { return true };
-    let is_rolling_out = deployment.rollouts.last().is_some_and(timeline::model::Rollout::is_open);
-    if !deployment.is_over() && (is_rolling_out || rollout::refusal_of_set(model, deployment).is_some()) {
-        return false;
+    if !deployment.is_over() {
+        let is_rolling_out = deployment.rollouts.last().is_some_and(timeline::model::Rollout::is_open);
+        // The model keeps these counts: while they differ, as in a rollout, the pods need not be collected.
+        let available: u32 = model.controlled_sets(workload).map(|set| model.pod_counts(set.uid).available).sum();
+        let has_desired = available == deployment.now.spec.replicas;
+        if is_rolling_out || !has_desired || rollout::refusal_of_set(model, deployment).is_some() {
+            return false;
+        }
     }
     // One that ended may lie about for days.
     let has_ended = |pod: &Pod| pod.is_leftover() || matches!(pod.state(), PodState::Finished | PodState::Gone);
@@ -28,15 +33,9 @@ pub fn is_at_rest(model: &Model, workload: Uid, now: Now) -> bool {
     if deployment.is_over() {
         return pods.next().is_none();
     }
-    let mut count = 0;
-    for pod in pods {
-        // A container that its kubelet stops runs again at once: its pod may stay available from one end to the next.
-        if pod.state() != PodState::Available || crash::crash(pod, now).is_some_and(|crash| crash.is_loop) {
-            return false;
-        }
-        count += 1;
-    }
-    count == deployment.now.spec.replicas
+    // A container that its kubelet stops runs again at once: its pod may stay available from one end to the next.
+    let is_in_crash_loop = |pod: &Pod| crash::crash(pod, now).is_some_and(|crash| crash.is_loop);
+    pods.all(|pod| pod.state() == PodState::Available && !is_in_crash_loop(pod))
 }
 
 /// The activity of recently changed workloads of one cluster.
@@ -179,5 +178,10 @@ mod tests {
         tell(&mut timeline, 2_000, Kind::Pod, &object(6, Some(("ReplicaSet", 4)), &evicted));
         assert_eq!(timeline.model().pods_of_deployment(workload).len(), 3);
         assert!(is_at_rest(timeline.model(), workload, at(2_000)));
+        // One pod more than desired, until its ReplicaSet lets it go.
+        for (millis, owner, rests) in [(3_000, Some(("ReplicaSet", 4)), false), (4_000, None, true)] {
+            tell(&mut timeline, millis, Kind::Pod, &object(7, owner, &ready));
+            assert_eq!(is_at_rest(timeline.model(), workload, at(millis)), rests, "{owner:?}");
+        }
     }
 }

@@ -25,7 +25,7 @@ const CHUNK: usize = 16 << 10;
 /// A change of a workload at rest, such as a label, is no episode if nothing follows for this long.
 const QUIET_FOR: Duration = Duration::from_secs(90);
 /// Shortest and longest time between two writes of an open episode: the longer it lasts, the rarer.
-const WRITE_EVERY: (Millis, Millis) = (10_000, 300_000);
+const WRITE_EVERY: (Millis, Millis) = (10_000, 900_000);
 /// Most bytes of lines of open episodes that are written at a time, and of quiet workloads: the lines of the log wait for them. Each takes
 /// as long as some bytes more, however few lines it has.
 const MOST_AT_A_TIME: usize = 4 << 20;
@@ -427,8 +427,7 @@ impl RecordedWorkload {
         };
         let is_base_written = self.is_base_written && base == self.base;
         let namespace = std::mem::take(&mut self.namespace);
-        let rest_millis = Some(rest_millis);
-        *self = Self { namespace, base, members, rest_millis, is_base_written, ..Self::default() };
+        *self = Self { namespace, base, members, rest_millis: Some(rest_millis), is_base_written, ..Self::default() };
     }
 
     /// Forgets objects that are gone and own no other, once no lines are recorded any more: a workload that never rests has ever more.
@@ -446,7 +445,9 @@ impl RecordedWorkload {
     fn is_due(&self) -> bool {
         let Some((from, to)) = self.span else { return false };
         let (least, most) = WRITE_EVERY;
-        self.written_millis.is_none_or(|written| to - written >= ((to - from) / 8).clamp(least, most))
+        // Each write makes all of it again. Once lines are left out, only the objects at its end differ.
+        let pause = if self.overflow.is_some() { most } else { ((to - from) / 8).clamp(least, most) };
+        self.written_millis.is_none_or(|written| to - written >= pause)
     }
 
     /// Returns `true` if its lines are not the begin of an episode: nothing followed them, or there are hours of them (an annotation that
@@ -488,9 +489,8 @@ mod tests {
         tell(0, "ADDED", "Deployment", 1, None);
         tell(0, "ADDED", "ReplicaSet", 2, of_deployment);
         tell(1, "ADDED", "Pod", 3, of_set);
-        let known = tell(2, "DELETED", "Pod", 3, of_set);
-        assert_eq!(known, (vec![1, 2, 3], vec![2, 3], 1), "its lines are recorded");
-        let late = |number: Millis| LONGEST_MILLIS + number * 300_000;
+        assert_eq!(tell(2, "DELETED", "Pod", 3, of_set), (vec![1, 2, 3], vec![2, 3], 1), "its lines are recorded");
+        let late = |number: Millis| LONGEST_MILLIS + number * 900_000;
         assert_eq!(tell(late(1), "ADDED", "Pod", 4, of_set), (vec![1, 2, 4], vec![2, 4], 1));
         let known = tell(late(2), "DELETED", "ReplicaSet", 2, of_deployment);
         assert_eq!(known, (vec![1, 2, 4], vec![2, 4], 1), "a pod of it is there");

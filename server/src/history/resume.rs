@@ -42,8 +42,9 @@ pub fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
 fn decode(checkpoint: &[u8]) -> Option<InitialState> {
     let bytes = batch::decompress(checkpoint).ok()?;
     let mut deserializer = Deserializer::from_read_ref(&bytes).with_human_readable();
-    let (timeline, history, epoch, observed): (Timeline, History, u64, _) =
+    let (timeline, mut history, epoch, observed): (Timeline, History, u64, _) =
         Deserialize::deserialize(&mut deserializer).ok()?;
+    history.share_pods(timeline.model());
     // The changes after the checkpoint are made again, and need not be those that viewers got.
     let before = Some(Position { epoch, seq: timeline.seq(), said: SaidVersion::default() });
     Some(InitialState { timeline, history, before, observed, ..InitialState::default() })

@@ -24,8 +24,15 @@ const LOOK_MILLIS: Millis = 500;
 const LATE_MILLIS: Millis = 80;
 
 /// Lets history go after seconds, so that it is cut in the middle of rollouts.
-const SHORT: Retention =
-    Retention { age_millis: 12_000, gone_pods: 4, rollouts: 2, steps: 6, deleted: 1, screen_millis: 4_000 };
+const SHORT: Retention = Retention {
+    age_millis: 12_000,
+    gone_pods: 4,
+    gone_pods_in_all: 100,
+    rollouts: 2,
+    steps: 6,
+    deleted: 1,
+    screen_millis: 4_000,
+};
 
 /// Plays it, looks at every instant, and returns what is wrong.
 fn look(observed: Vec<Observed>, retention: Option<&Retention>) -> Invariants {

@@ -10,13 +10,15 @@ use crate::model::change::{Pruned, prunable_releases, prunable_states};
 use crate::model::{Deployment, Pod, ReplicaSet, order};
 use crate::{Change, Millis, Model, Uid};
 
-/// The limits of the history. All counts are per Deployment.
+/// The limits of the history. Counts are per Deployment, where nothing else is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     /// History that ended longer ago is pruned.
     pub age_millis: Millis,
     /// Most pods that are gone.
     pub gone_pods: usize,
+    /// Most pods that are gone, in all. Of more, each Deployment keeps an equal share at most.
+    pub gone_pods_in_all: usize,
     /// Most rollouts.
     pub rollouts: usize,
     /// Most scale steps and marks together, most verdicts, most entries of the story, and most states and releases of one pod.
@@ -32,6 +34,7 @@ impl Default for Retention {
         Self {
             age_millis: 24 * 3_600_000,
             gone_pods: 1_000,
+            gone_pods_in_all: 100_000,
             rollouts: 50,
             steps: 2_000,
             deleted: 200,
@@ -52,6 +55,7 @@ impl Timeline {
     /// Prunes what `retention` does not keep at `now_millis`. Deployments that are on somebody's screen stay.
     pub fn prune(&mut self, now_millis: Millis, retention: &Retention, on_screen: &BTreeSet<Uid>) -> Vec<Change> {
         self.prune_deleted(now_millis, retention, on_screen);
+        let retention = &Retention { gone_pods: self.most_gone_pods(retention), ..*retention };
         let cut = |known: &Deployment| Some((known.uid, self.cut(known, now_millis, retention)?));
         for (uid, before) in self.model.deployments.values().filter_map(cut).collect::<Vec<_>>() {
             self.emit(Change::Pruned(Some(uid), Box::new(Pruned::before(&self.model, uid, before))));
@@ -60,6 +64,15 @@ impl Timeline {
         let model = &self.model;
         self.orders.keep(|uid| model.replica_sets.contains_key(uid) || model.deployments.contains_key(uid));
         std::mem::take(&mut self.changes)
+    }
+
+    /// Returns the most pods that are gone of each Deployment. Those of none count as those of one.
+    fn most_gone_pods(&self, retention: &Retention) -> usize {
+        let gone = self.model.pods.values().filter(|pod| pod.gone_millis().is_some()).count();
+        if gone <= retention.gone_pods_in_all {
+            return retention.gone_pods;
+        }
+        retention.gone_pods.min(retention.gone_pods_in_all / (self.model.deployments.len() + 1))
     }
 
     /// Where history is cut, when there is something before that.

@@ -116,6 +116,17 @@ impl History {
         }
     }
 
+    /// Lets its first model share with the model of now what both know of a pod: once they were stored, each has its own.
+    pub fn share_pods(&mut self, now: &Model) {
+        for pod in now.pods.values() {
+            if let Some(known) = self.base.pods.get_mut(&pod.uid)
+                && known.now == pod.now
+            {
+                known.now = pod.now.clone();
+            }
+        }
+    }
+
     /// Returns the changes of one object that are kept.
     pub fn of(&self, subject: Subject) -> impl Iterator<Item = (Millis, &Change)> {
         self.log.iter().filter(move |(_, change)| change.subject() == subject).map(|(at, change)| (*at, change))
@@ -312,6 +323,27 @@ mod tests {
         let counts = [3, 4].map(|at_millis| history.at(at_millis).pod_counts(set));
         assert_eq!(counts.map(|counts| (counts.available, counts.failing)), [(1, 0), (0, 1)]);
         assert_eq!(history.base_millis(), Some(3));
+    }
+
+    #[test]
+    fn pods_that_did_not_change_since_are_shared_with_the_model_of_now() {
+        let uids = [1, 2].map(Uid::from_bits);
+        let (mut history, mut model) = (History::default(), Model::default());
+        for uid in uids {
+            let pod = || Change::Pod(Box::new(Pod { uid, ..Pod::default() }));
+            history.push(1, pod());
+            model.apply_change(pod());
+        }
+        let message = "The node was low on resource: memory.".to_owned();
+        model.apply_change(Change::PodNow(uids[1], Arc::new(PodNow { message, ..PodNow::default() })));
+        history.prune(2);
+        let shared = |history: &History| {
+            let pods = uids.map(|uid| [&history.base, &model].map(|one| one.pods.get(&uid).unwrap()));
+            pods.map(|[first, now]| Arc::ptr_eq(&first.now, &now.now))
+        };
+        assert_eq!(shared(&history), [false, false]);
+        history.share_pods(&model);
+        assert_eq!(shared(&history), [true, false]);
     }
 
     #[test]

@@ -112,7 +112,15 @@ proptest! {
             timeline.apply(at, fact(event, at)).into_iter().for_each(|change| copy.apply_change(change));
             check(timeline.model(), at, &[at, at - 1, at - 60_000, at - 400_000]);
         }
-        let retention = Retention { age_millis: 30_000, gone_pods, rollouts: 2, steps: 2, deleted: 0, screen_millis: 0 };
+        let retention = Retention {
+            age_millis: 30_000,
+            gone_pods,
+            gone_pods_in_all: 100,
+            rollouts: 2,
+            steps: 2,
+            deleted: 0,
+            screen_millis: 0,
+        };
         timeline.prune(at, &retention, &BTreeSet::new()).into_iter().for_each(|change| copy.apply_change(change));
         let times = [at, at - 10_000, at - 60_000];
         check(timeline.model(), at, &times);

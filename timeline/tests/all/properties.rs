@@ -344,6 +344,7 @@ proptest! {
         let retention = Retention {
             age_millis: age * 1000,
             gone_pods,
+            gone_pods_in_all: gone_pods * 2,
             rollouts,
             steps,
             deleted: 0,
@@ -386,7 +387,15 @@ proptest! {
 
     #[test]
     fn history_is_bounded_whatever_happens(events in proptest::collection::vec(event(), 200..400)) {
-        let retention = Retention { age_millis: 20_000, gone_pods: 2, rollouts: 2, steps: 3, deleted: 1, screen_millis: 5_000 };
+        let retention = Retention {
+            age_millis: 20_000,
+            gone_pods: 2,
+            gone_pods_in_all: 100,
+            rollouts: 2,
+            steps: 3,
+            deleted: 1,
+            screen_millis: 5_000,
+        };
         let (mut timeline, _) = play(&events);
         let now = events.len() as i64 * 700 + 60_000;
         timeline.prune(now, &retention, &BTreeSet::new());

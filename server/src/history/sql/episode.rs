@@ -11,8 +11,9 @@ use crate::history::store::{Episode, EpisodeRecording, RecorderState, StoreError
 
 /// The recorder may lack lines of this time before the last response of its cluster.
 const UNWRITTEN_MILLIS: Millis = 60_000;
-/// An open episode may lack lines of this time after its end: with later ones it is written again, at the latest when its turn comes.
-const OVERDUE_MILLIS: Millis = 600_000;
+/// An open episode may lack lines of this time after its end, a little more than the recorder's longest time between two writes of one: with
+/// later lines it is written again, at the latest when its turn comes.
+const OVERDUE_MILLIS: Millis = 1_200_000;
 /// Statement of the open episodes of a cluster.
 const OPEN: &str =
     "SELECT uid, from_millis, to_millis, body FROM episodes WHERE cluster = $1 AND is_open = 1 ORDER BY from_millis";

@@ -73,6 +73,28 @@ fn the_end_of_a_rollout_is_written_at_once() {
     assert_eq!(recorder.pending_writes().0, [], "its end is written once");
 }
 
+/// Each write makes all of it again: the more lines there are, the longer it takes.
+#[test]
+fn the_longer_an_episode_goes_on_the_rarer_it_is_written() {
+    let began = 1_000 * HOUR_MILLIS;
+    let count_writes = |recorder: &mut Recorder, line: &str| {
+        recorder.record(line);
+        recorder.pending_writes().0.len()
+    };
+    let short = |minute: Millis| line(began + minute * 60_000, "Pod", 10, "MODIFIED");
+    let mut recorder = begun(began);
+    let by_hour = [0, 1, 2, 3, 4, 5, 6, 7].map(|hour| {
+        let minutes = (0..60).step_by(5).map(|minute| hour * 60 + minute);
+        minutes.map(|minute| count_writes(&mut recorder, &short(minute))).sum::<usize>()
+    });
+    assert_eq!(by_hour, [10, 5, 4, 4, 4, 4, 4, 4]);
+    // With the fourth line there are more than 16 MB.
+    let long = |minute: Millis| short(minute).replace("node-1", &"n".repeat(4 << 20));
+    let mut recorder = begun(began);
+    let written = (0..30).filter(|minute| count_writes(&mut recorder, &long(*minute)) > 0);
+    assert_eq!(written.collect::<Vec<Millis>>(), [0, 1, 2, 17]);
+}
+
 /// Each takes a while to make, and the lines of the log wait for it.
 #[test]
 fn of_very_many_episodes_that_go_on_some_are_written_at_a_time() {

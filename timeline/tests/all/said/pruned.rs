@@ -10,8 +10,15 @@ use timeline::rollout;
 use timeline::{Fact, Millis, Retention, Timeline, Uid};
 
 /// Kept without bounds: each test sets one.
-const ALL: Retention =
-    Retention { age_millis: 1_000_000, gone_pods: 100, rollouts: 100, steps: 100, deleted: 100, screen_millis: 0 };
+const ALL: Retention = Retention {
+    age_millis: 1_000_000,
+    gone_pods: 100,
+    gone_pods_in_all: 100,
+    rollouts: 100,
+    steps: 100,
+    deleted: 100,
+    screen_millis: 0,
+};
 
 fn pruned(web: &mut Web, at: Millis, retention: Retention) -> Option<Millis> {
     web.timeline.prune(at, &retention, &BTreeSet::new());
@@ -222,6 +229,26 @@ fn of_what_belongs_to_no_deployment_as_much_is_kept_as_of_one() {
 }
 
 #[test]
+fn of_too_many_gone_pods_in_all_each_deployment_keeps_an_equal_share() {
+    let mut web = Web::live(1);
+    let mut foreign = set(9, 1, 1, 1);
+    foreign.meta.controller = None;
+    web.add_set(9, foreign);
+    for number in 0..6 {
+        for (number, set) in [(200 + number, 2), (900 + number, 9)] {
+            web.wait(1_000).add_pod(number, set, |_| {});
+            web.delete_pod(number);
+        }
+    }
+    let left = |gone_pods_in_all: usize| {
+        let retention = Retention { gone_pods: 5, gone_pods_in_all, ..ALL };
+        web.timeline.prune(web.now + 60_000, &retention, &BTreeSet::new());
+        web.timeline.model().pods.values().filter(|pod| pod.gone_millis().is_some()).count()
+    };
+    assert_eq!([12, 10, 9, 8].map(left), [10, 10, 8, 8], "those of no Deployment have a share as well");
+}
+
+#[test]
 fn an_end_that_nobody_saw_stays_unseen_and_a_gap_of_pods_hides_none() {
     let is_part_unseen = |web: &Web| {
         let model = web.timeline.model();
@@ -310,4 +337,5 @@ fn whatever_is_old_is_reason_enough_for_a_cut_and_nothing_is_cut_twice() {
 fn what_is_kept_by_default_is_a_day_and_what_pages_may_show() {
     let kept = Retention::default();
     assert_eq!((kept.age_millis, kept.screen_millis), (24 * 3_600_000, 900_000));
+    assert_eq!((kept.gone_pods, kept.gone_pods_in_all), (1_000, 100_000));
 }
