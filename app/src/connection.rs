@@ -22,15 +22,28 @@ pub fn title(is_stale: bool, title: String) -> String {
     if is_stale { format!("Stale: {title}") } else { title }
 }
 
-/// Titles the page of a Deployment that is not in the model. While its cluster is not read, it may be there all the same.
+/// The badge of a Deployment that is not in the model. While its cluster is not read, it may be there all the same.
+pub fn missing_badge(state: &ConnectionState) -> &'static str {
+    if is_unread(state) { "Not known yet" } else { "Not found" }
+}
+
+/// Titles the page of a Deployment that is not in the model.
 pub fn missing_title(state: &ConnectionState, namespace: &str, name: &str) -> String {
     let (name, namespace) = (safe(name), safe(namespace));
-    match state {
-        ConnectionState::Connecting | ConnectionState::Stale { .. } => {
-            format!("Deployment {name} in namespace {namespace} is not known yet")
-        }
-        _ => format!("No Deployment {name} in namespace {namespace}"),
+    if is_unread(state) {
+        format!("Deployment {name} in namespace {namespace} is not known yet")
+    } else {
+        format!("No Deployment {name} in namespace {namespace}")
     }
+}
+
+/// Describes a Deployment that is not in the model, in links to its page.
+pub fn missing_description(state: &ConnectionState) -> &'static str {
+    if is_unread(state) { "The cluster is not read yet." } else { "There is no such Deployment." }
+}
+
+fn is_unread(state: &ConnectionState) -> bool {
+    matches!(state, ConnectionState::Connecting | ConnectionState::Stale { .. })
 }
 
 /// Until when a Deployment is known while its cluster does not respond: until the last response, or what came later from a part of the
@@ -187,12 +200,16 @@ mod tests {
 
     #[test]
     fn no_deployment_is_missed_before_its_cluster_was_read() {
-        let title = |state| missing_title(&state, "shop", "web");
+        let told = |state| (missing_badge(&state), missing_title(&state, "shop", "web"), missing_description(&state));
         let stale = ConnectionState::Stale { since_millis: 0, retry_at_millis: None, why: String::new() };
-        let unread = [ConnectionState::Connecting, stale].map(title);
-        assert_eq!(unread, ["Deployment web in namespace shop is not known yet"; 2]);
-        let read = [ConnectionState::Live, ConnectionState::Replay { name: "r".into() }].map(title);
-        assert_eq!(read, ["No Deployment web in namespace shop"; 2]);
+        for unread in [ConnectionState::Connecting, stale].map(told) {
+            let title = "Deployment web in namespace shop is not known yet".to_owned();
+            assert_eq!(unread, ("Not known yet", title, "The cluster is not read yet."));
+        }
+        for read in [ConnectionState::Live, ConnectionState::Replay { name: "r".into() }].map(told) {
+            let title = "No Deployment web in namespace shop".to_owned();
+            assert_eq!(read, ("Not found", title, "There is no such Deployment."));
+        }
     }
 
     #[test]

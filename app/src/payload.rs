@@ -8,7 +8,7 @@ use timeline::wire::{Connection, Moment, Snapshot};
 use timeline::words::count;
 use timeline::{Workload, say};
 
-use crate::connection::last_seen;
+use crate::connection::{last_seen, missing_badge, missing_description};
 use crate::detail::Detail;
 use crate::exported::Record;
 pub use crate::link_preview::Preview;
@@ -118,7 +118,7 @@ impl DeploymentPayload {
         match self.view() {
             Some(view) if is_past => format!("{} {}", say::past(&view.verdict.sentence), view.explanation_then()),
             Some(view) => format!("{} {}", view.verdict.sentence, view.explanation()),
-            None => "There is no such Deployment.".to_owned(),
+            None => missing_description(&self.connection.state).to_owned(),
         }
     }
 
@@ -126,7 +126,7 @@ impl DeploymentPayload {
     pub fn preview(&self) -> Preview {
         let last_seen = if self.moment.is_none() { last_seen(&self.connection.state) } else { None };
         let (badge, seen) = match (self.view(), last_seen) {
-            (None, _) => ("Not found", ""),
+            (None, _) => (missing_badge(&self.connection.state), ""),
             (Some(_), Some(last_seen)) => last_seen,
             (Some(view), None) => (view.verdict.badge.as_str(), ""),
         };

@@ -21,7 +21,7 @@ use crate::components::rollout::table::PodTable;
 use crate::components::rollout::transport::Transport;
 use crate::components::rollout::verdict::VerdictLine;
 use crate::components::title::PageTitle;
-use crate::connection::{missing_title, title};
+use crate::connection::{missing_badge, missing_title, title};
 use crate::context::take_payload;
 use crate::link_preview::page_title;
 use crate::live::client::Live;
@@ -91,7 +91,7 @@ pub fn Rollout(
         let badge = board.read_view(|view| view.verdict.badge.clone());
         let badge = match board.is_known.get() {
             false => "Connecting",
-            true if badge.is_empty() => "Not found",
+            true if badge.is_empty() => missing_badge(&board.connection.read().state),
             true => &badge,
         };
         let words = board.workload.with(|workload| page_title(badge, &workload.namespace, &workload.name));
