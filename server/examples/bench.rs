@@ -1,10 +1,11 @@
-//! What the timeline costs, on one core: time per pod event, memory per pod, time to bring a viewer up to date.
+//! Measures the cost of the timeline on one core: time per pod event, memory per pod, time to bring a viewer up to
+//! date.
 //!
 //! `cargo run --release --example bench`. Events are of a pod of 11 KB as it is sent (two containers, environment, managedFields) in a
 //! Deployment of 100 pods, decoded, translated, applied and encoded; the first two again with their allocations.
 //! Memory is what the allocator hands out for 20,000 live pods of 50 Deployments, each with five states. The snapshot is of one
-//! Deployment with 5,000 pods. What a hub does itself where somebody new looks, before others are heard again, is measured for 100
-//! Deployments of 100 pods.
+//! Deployment with 5,000 pods. The time that a hub's task spends on a new viewer, while others wait, is measured for
+//! 100 Deployments of 100 pods.
 
 #![allow(clippy::indexing_slicing, reason = "a tool of our own on data of its own")]
 
@@ -46,7 +47,7 @@ fn owned(number: u64, name: &str, kind: &str, owner: u64) -> Value {
     })
 }
 
-/// A pod as a real cluster sends it: most of it is of no interest here.
+/// A pod as a real cluster sends it, mostly with fields that Rollcast ignores.
 fn pod(number: u64, is_ready: bool) -> String {
     let env: Vec<Value> = (0..24)
         .map(|n| json!({ "name": format!("SETTING_{n}"), "value": format!("a value of some length {n}") }))
@@ -86,7 +87,7 @@ fn observe(timeline: &mut Timeline, at: i64, kind: Kind, json: &str) -> Vec<Chan
     }
 }
 
-/// A Deployment with a ReplicaSet and pods that are scheduled, start, run, are ready.
+/// Adds a Deployment with a ReplicaSet and pods that are scheduled, start, run, are ready.
 fn populate(timeline: &mut Timeline, first: u64, pods: u64) {
     populate_and_note(timeline, first, pods, &mut |_, _| {});
 }
@@ -134,7 +135,7 @@ fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// The best of nine times.
+/// Returns the best of nine times.
 fn best(job: &mut dyn FnMut()) -> Duration {
     let run = |job: &mut dyn FnMut()| {
         let start = Instant::now();
@@ -151,7 +152,8 @@ fn decode_pod(line: &str) -> Option<Object> {
     }
 }
 
-/// Time and allocations from the line of a watch to the fact. Nothing can be faster than reading the JSON and forgetting it.
+/// Measures time and allocations from the line of a watch to the fact. The lower limit is to parse the JSON and drop
+/// it.
 fn lines() {
     const LINES: u64 = 1_000;
     let line = |number| format!("{{\"type\":\"MODIFIED\",\"object\":{}}}\n", pod(number, true));
@@ -173,7 +175,8 @@ fn lines() {
     });
 }
 
-/// What a hub's task does for somebody new: the first snapshot of a stream, the copy for a page, and that for an excerpt.
+/// Measures what a hub's task does for a new viewer: the first snapshot of a stream, the copy for a page, and that for
+/// an excerpt.
 fn begin() {
     const DEPLOYMENTS: u64 = 100;
     let (mut timeline, mut history) = (Timeline::new(), History::default());

@@ -1,6 +1,7 @@
-//! What it costs to make the file of a rollout: `cargo run --release --example exported [PODS]…`, of as many pods each.
+//! Measures the export of a rollout to a file: `cargo run --release --example exported [PODS]…`, of as many pods each.
 //!
-//! The cluster is simulated, all pods are replaced, and none of it is new to the program when it is measured.
+//! The cluster is simulated, and all pods are replaced. An export before the measurements initializes everything that
+//! is made once.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a tool of our own on data of its own")]
 
@@ -18,7 +19,7 @@ use timeline::Workload;
 
 use self::simulated::Recorder;
 
-/// A rollout of so many pods, a quarter of them at a time.
+/// Returns a recording of a rollout of that many pods, a quarter of them at a time.
 fn rollout_of(pods: i32) -> Recording {
     let mut recorder = Recorder::begin(7, pods);
     recorder.pass(60_000);

@@ -1,9 +1,9 @@
-//! Feeds damaged recordings to everything between the API server's bytes and the words, and looks for what must never be.
+//! Feeds damaged recordings to everything between the API server's bytes and the sentences, and checks invariants.
 //!
 //! `cargo run --release --example fuzz -- [MINUTES] [SEED]`: takes the recordings of the tests, removes, swaps, repeats, reorders and
 //! replaces fields and lines, plays them through decoder, timeline, words, document and frames, and checks that nothing
-//! panics, that a viewer's copy equals the server's, that no sentence is empty or commands a terminal, and that letting go
-//! keeps what is on screen. The seed of a run that fails is printed; the same seed does the same again.
+//! panics, that a viewer's copy equals the server's, that no sentence is empty or controls a terminal, and that pruning
+//! keeps what is on screen. The seed of a run that fails is printed; the same seed repeats the run.
 
 #![allow(clippy::indexing_slicing, reason = "a tool of our own on data of its own")]
 
@@ -110,7 +110,7 @@ fn run(recordings: &[Vec<Value>], seed: u64) -> Result<Run, String> {
     Ok(Run { facts, bad_lines, changes: all })
 }
 
-/// What pages, terminals and scripts would show.
+/// Makes everything that pages, terminals and scripts would show.
 fn look(timeline: &Timeline, now: i64) -> Result<(), String> {
     let model = timeline.model();
     for uid in model.deployments.keys() {
@@ -133,7 +133,7 @@ fn look(timeline: &Timeline, now: i64) -> Result<(), String> {
     Ok(())
 }
 
-/// Forgets history; what is younger than the limit must stay.
+/// Prunes history, and checks that everything younger than the limit stays.
 fn let_go(timeline: &mut Timeline, now: i64, rng: &mut Rng) -> Result<Vec<timeline::Change>, String> {
     let retention = Retention {
         age_millis: rng.i64(1_000..30_000),
@@ -153,7 +153,7 @@ fn let_go(timeline: &mut Timeline, now: i64, rng: &mut Rng) -> Result<Vec<timeli
     }
 }
 
-/// A stretch of one recording, or of two mixed, damaged here and there.
+/// Returns a part of one recording, or of two mixed, damaged in some places.
 fn damaged(recordings: &[Vec<Value>], rng: &mut Rng) -> Vec<Value> {
     let mut lines = Vec::new();
     for _ in 0..=rng.usize(..2) {
@@ -183,7 +183,7 @@ fn damaged(recordings: &[Vec<Value>], rng: &mut Rng) -> Vec<Value> {
             }
         }
     }
-    // A line of another recording in the middle of this one comes at this one's time.
+    // A line of another recording gets the arrival time of the line that it replaces or follows.
     let mut last = 0;
     for line in &mut lines {
         let at = line.get("observedAtMillis").and_then(Value::as_i64).unwrap_or(last);
@@ -224,7 +224,7 @@ fn hurt(value: &mut Value, rng: &mut Rng, depth: usize) {
     }
 }
 
-/// Something in the place of a value.
+/// Returns an unexpected value to replace this one.
 fn strange(value: &Value, rng: &mut Rng) -> Value {
     let numbers = [-1, 0, 1, 7, i64::from(i32::MAX), i64::from(u32::MAX), i64::MAX, i64::MIN];
     let texts = [

@@ -1,4 +1,5 @@
-//! What it costs to keep history: time per pod event, size of a day, time to go on after a restart and to open a rollout.
+//! Measures the cost of stored history: time per pod event, size of a day, time to resume after a restart and to open a
+//! rollout.
 //!
 //! `cargo run --release --example kept`. A day is 500 rollouts of 20 pods of 25 Deployments, written in batches of half a second as the
 //! writer does, and tidied. The restart is of a cluster of 10,000 pods with a checkpoint and ten minutes of events after it.
@@ -30,7 +31,7 @@ use timeline::{History, Millis, Timeline};
 
 use self::day::{DAY_MILLIS, KeptDay, MOST_BYTES, PODS, ROLLOUTS, START_MILLIS, World, commit, keep, rollout, write};
 
-/// Rollouts among which is searched.
+/// Number of rollouts that are searched.
 const MANY: u32 = 100_000;
 
 fn day() {
@@ -57,7 +58,7 @@ fn day() {
     list(&mut store, &reader, &rollouts);
 }
 
-/// What a page of the history costs among very many rollouts.
+/// Measures pages of the history among very many rollouts.
 fn list(store: &mut Sqlite, reader: &Reader, some: &[EpisodeRow]) {
     let many = |number: u32| EpisodeRow {
         revision: 1_000 + u64::from(number),

@@ -1,9 +1,10 @@
-//! Whether keeping history makes what viewers see come later:
+//! Measures whether stored history delays what viewers see:
 //! `cargo run --release -p server --example latency -- PATH-OF-ROLLCAST [ROUNDS [SECONDS [RATE [PODS]]]]`.
 //!
-//! A simulated cluster of 500 pods, of which 400 change each second (or as named), is watched by a Rollcast that keeps no history, by one that does, by
-//! one that does, and by one that does not; that is a round. What is measured is the time from the change in the API server until a
-//! viewer's websocket has the frame with it. What both do alike within a round says how far apart two of them are by chance.
+//! A simulated cluster of 500 pods, of which 400 change each second (or as named), is watched by four Rollcasts, one
+//! after the other: without history, with history, with history, and without it. These four are a round. The measured
+//! time is from the change in the API server until the frame with it arrives at a viewer's websocket. The difference
+//! between two equal runs of a round shows the variation by chance.
 
 #![allow(
     clippy::unwrap_used,
@@ -29,22 +30,22 @@ use timeline::{Change, Uid, Workload};
 
 use support::{Program, Socket, ask, listen};
 
-/// What comes first is not measured: lists, pages of memory that are used for the first time.
+/// Time at the start that is not measured: lists, and memory that is used for the first time.
 const WARM: Duration = Duration::from_secs(2);
-/// What is under way at the end is waited for.
+/// Wait at the end for the last frames.
 const LAST: Duration = Duration::from_secs(2);
-/// Who follows a Deployment is told of all its pods within this time.
+/// Timeout until a new viewer has received all pods of its Deployment.
 const TOLD: Duration = Duration::from_secs(20);
-/// Whether history is kept, in a round.
+/// Whether history is stored, for each run of a round.
 const ROUND: [bool; 4] = [false, true, true, false];
 
-/// When each pod had so many restarts, oldest first.
+/// Times at which each pod reached a number of restarts, oldest first.
 type Changed = Arc<Mutex<HashMap<Uid, VecDeque<(u32, Instant)>>>>;
 
-/// What is measured.
+/// Parameters of a measurement.
 struct Work {
     path: String,
-    /// Changes a second, of all pods. Those of a hundred, which are the Deployment that is looked at, are measured.
+    /// Changes a second, of all pods. Only those of the viewed Deployment, which has a hundred pods, are measured.
     rate: f64,
     pods: usize,
     lasts: Duration,
@@ -62,7 +63,7 @@ fn start(Work { path, is_pinned, .. }: &Work, kubeconfig: &Path, history: Option
     Program::start(&mut command)
 }
 
-/// Middle, 95th and 99th hundredth of times, in milliseconds.
+/// 50th, 95th and 99th percentile of times, in milliseconds.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     p50: f64,
@@ -78,7 +79,7 @@ impl Times {
     }
 }
 
-/// A viewer of the first Deployment, who has been told what there is, and its pods.
+/// Connects a viewer of the first Deployment; returns it once it has the initial state, and its pods.
 async fn viewer(program: &Program) -> (Socket, BTreeSet<Uid>) {
     program.live().await;
     let mut socket = listen(&program.address, Workload::deployment("load", "load-0", "web-0")).await;
@@ -96,15 +97,15 @@ async fn viewer(program: &Program) -> (Socket, BTreeSet<Uid>) {
     (socket, pods)
 }
 
-/// Changes pods at the rate for that long, and notes when.
+/// Changes pods at the rate for that long, and records when.
 ///
-/// Returns the changes a second that it came to.
+/// Returns the changes a second that were made.
 async fn change(cluster: Cluster, load: Load, rate: f64, lasts: Duration, changed: Changed) -> f64 {
     let (began, mut done) = (Instant::now(), 0_u32);
     let mut tick = tokio::time::interval(Duration::from_millis(2));
     while began.elapsed() < lasts {
         tick.tick().await;
-        // Where the cluster is behind, it does not catch up later: nobody waits for that.
+        // If the cluster is behind, it does not catch up later: a burst would distort the times.
         while began.elapsed() < lasts && f64::from(done) < began.elapsed().as_secs_f64() * rate {
             done += 1;
             cluster.with(|world| {
@@ -124,7 +125,7 @@ fn restarts(world: &World, key: &Key) -> Option<(Uid, u32)> {
     Some((pod.metadata.uid.as_ref()?.parse().ok()?, restarts.try_into().ok()?))
 }
 
-/// The pod that a change is about, with its restarts.
+/// Returns the pod of a change, with its restarts.
 fn restarts_of(change: &Change) -> Option<(Uid, u32)> {
     match change {
         Change::PodNow(uid, now) => Some((*uid, now.restarts)),
@@ -132,7 +133,7 @@ fn restarts_of(change: &Change) -> Option<(Uid, u32)> {
     }
 }
 
-/// How long changes took that came in time, in milliseconds.
+/// Returns the delays of the changes that arrived in time, in milliseconds.
 async fn measure(work: &Work, keeps: bool) -> Vec<f64> {
     let folder = tempfile::tempdir().unwrap();
     let (kubeconfig, history) = (folder.path().join("kubeconfig"), folder.path().join("history"));
@@ -158,7 +159,7 @@ async fn measure(work: &Work, keeps: bool) -> Vec<f64> {
         let (message, now) = (message.unwrap().unwrap(), Instant::now());
         let shown: Vec<(Uid, u32)> = match wire::decode(&message.into_data()) {
             Ok(ServerFrame::Delta(delta)) => delta.changes.iter().filter_map(restarts_of).collect(),
-            // A viewer who is too far behind.
+            // The viewer fell behind.
             Ok(ServerFrame::Snapshot(whole)) => {
                 whole.objects.pods.iter().map(|pod| (pod.uid, pod.now.restarts)).collect()
             }
@@ -167,7 +168,7 @@ async fn measure(work: &Work, keeps: bool) -> Vec<f64> {
         let mut changed = changed.lock().unwrap();
         for (uid, shown) in shown {
             let Some(known) = changed.get_mut(&uid) else { continue };
-            // A frame has the last of several changes of a pod.
+            // A frame contains only the last of several changes of a pod.
             while let Some((_, at)) = known.pop_front_if(|(restarts, _)| *restarts <= shown) {
                 times.extend(Some(now - at).filter(|_| at > began + WARM).map(|time| time.as_secs_f64() * 1e3));
             }
@@ -185,7 +186,7 @@ async fn measure(work: &Work, keeps: bool) -> Vec<f64> {
     times
 }
 
-/// The middle of ratios, with the least and the greatest.
+/// Returns the median of ratios, with the minimum and the maximum.
 fn spread(mut ratios: Vec<f64>) -> String {
     ratios.sort_by(f64::total_cmp);
     let count = ratios.len();
@@ -201,7 +202,7 @@ async fn main() {
     let seconds = arguments.next().map_or(10, |seconds| seconds.parse().expect("a number of seconds"));
     let rate = arguments.next().map(|rate| rate.parse().expect("changes a second"));
     let pods = arguments.next().map_or(500, |pods| pods.parse().expect("a number of pods"));
-    // A rate that is named is to be kept up with on one core.
+    // A rate that is named must be possible on one core.
     let is_pinned = rate.is_some() && support::pin();
     let (rate, lasts) = (rate.unwrap_or(400.0), Duration::from_secs(seconds));
     let work = Work { path, rate, pods, lasts, is_pinned };

@@ -1,4 +1,4 @@
-//! What Rollcast costs beside other clients of the same cluster: time and CPU of the first list, CPU of one event, memory.
+//! Compares Rollcast with other clients of the same cluster: time and CPU of the first list, CPU of one event, memory.
 //! `cargo run --release -p server --example peers -- PATH-OF-ROLLCAST [PODS [RATE [SECONDS]]]`.
 //!
 //! Each client gets a simulated cluster of its own with the same pods (a hundred to a Deployment, with ten old ReplicaSets) and the
@@ -44,7 +44,7 @@ const PATHS: [(Kind, &str); 4] = [
     (Kind::Event, "/api/v1/events"),
 ];
 
-/// The cluster, whose pods change all the time; it ends when it is killed.
+/// Serves the cluster, whose pods change all the time, until the process is killed.
 async fn serve(pods: usize, rate: u32) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     let mut world = World::new(1, i64::try_from(now.as_millis()).unwrap(), load::settings(pods));
@@ -69,7 +69,7 @@ async fn serve(pods: usize, rate: u32) {
     }
 }
 
-/// Reads lists and watches of the four kinds, and decodes them or not. Says when the lists are complete.
+/// Reads lists and watches of the four kinds, and decodes them or not. Reports when the lists are complete.
 async fn read(address: &str, is_decoding: bool) {
     let (listed, mut all) = tokio::sync::mpsc::channel(PATHS.len());
     for (kind, path) in PATHS {
@@ -150,7 +150,7 @@ fn start_k9s(folder: &Path, kubeconfig: &Path, pods: usize) -> Option<Program> {
     unlockpt(&master).unwrap();
     let path = ptsname(&master, Vec::new()).unwrap();
     let terminal = File::options().read(true).write(true).open(OsStr::from_bytes(path.as_bytes())).unwrap();
-    // `setsid` becomes the program that it starts, as the leader of a session with that terminal.
+    // `setsid` is replaced by the program that it starts, as the leader of a session with that terminal.
     let mut command = Command::new("setsid");
     command.arg("--ctty").arg(k9s).args(["--all-namespaces", "--command", "pods", "--kubeconfig"]).arg(kubeconfig);
     command.env("TERM", "xterm-256color").env("K9S_CONFIG_DIR", folder);
@@ -173,7 +173,7 @@ fn start_k9s(folder: &Path, kubeconfig: &Path, pods: usize) -> Option<Program> {
             text.drain(..start);
         }
     });
-    // It draws only what changed, and all of it after a change of the size.
+    // It draws only changes, and everything after a change of the size.
     for columns in (200..500).cycle() {
         tcsetwinsize(&terminal, Winsize { ws_row: 50, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         match is_counted.recv_timeout(Duration::from_millis(500)) {

@@ -1,8 +1,9 @@
-//! What it costs a Rollcast when somebody means it ill: `cargo run --release -p server --example siege -- PATH-OF-ROLLCAST [RECORDING]`,
+//! Measures what hostile clients cost a Rollcast: `cargo run --release -p server --example siege -- PATH-OF-ROLLCAST
+//! [RECORDING]`,
 //! where a program may have more than 5,000 files open (`ulimit -n`).
 //!
-//! - 50 viewers who ask for moments without end: how long a page takes meanwhile, and without them;
-//! - requests whose headers never end, also by TLS: how many are still open after 12 seconds, and what they hold.
+//! - 50 viewers that request moments all the time: how long a page takes meanwhile, and without them;
+//! - requests whose headers never end, also over TLS: how many are still open after 12 seconds, and their memory.
 
 #![allow(
     clippy::unwrap_used,
@@ -36,7 +37,7 @@ const SLOW: usize = 5_000;
 const SLOW_BY_TLS: usize = 300;
 const ASKING: usize = 50;
 
-/// Plays a recording, all of it at once; what it is called is the name of its cluster and of its namespace.
+/// Plays a whole recording at once; its name is the name of its cluster and of its namespace.
 struct Played {
     program: Program,
     name: String,
@@ -97,7 +98,7 @@ async fn main() {
     slow(&played, SLOW_BY_TLS, Some(TlsConnector::from(Arc::new(config.with_no_client_auth())))).await;
 }
 
-/// What requests hold whose headers never end, and when they are closed.
+/// Measures the memory of requests whose headers never end, and when they are closed.
 async fn slow(played: &Played, count: usize, tls: Option<TlsConnector>) {
     let program = &played.program;
     drop(half(&program.address, tls.as_ref()).await); // what is there once is there
@@ -121,7 +122,7 @@ async fn slow(played: &Played, count: usize, tls: Option<TlsConnector>) {
     println!("{closed} of them are closed after {:?}", began.elapsed());
 }
 
-/// The 95th of a hundred pages.
+/// Returns the 95th percentile of the times of a hundred pages.
 async fn pages(address: &str, path: &str) -> Duration {
     let mut all = Vec::new();
     for _ in 0..100 {
@@ -145,7 +146,7 @@ async fn half(address: &str, tls: Option<&TlsConnector>) -> Box<dyn Stream> {
     stream
 }
 
-/// Asks for moments of the last five minutes without end.
+/// Requests moments of the last five minutes all the time.
 async fn ask_for_moments(address: String, workload: Workload) {
     let (mut out, mut inbox) = listen(&address, workload).await.split();
     let now_millis = loop {

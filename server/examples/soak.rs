@@ -41,7 +41,7 @@ const SAMPLE_EVERY: Duration = Duration::from_secs(60);
 const FAULT_EVERY: u64 = 10;
 const FAULT: Duration = Duration::from_secs(30);
 const RECONNECT_EVERY: Duration = Duration::from_secs(60);
-/// Growth of the last third over the third before it that counts as none.
+/// Ratio of the last third to the third before it up to which memory does not count as growing.
 const LEVEL: f64 = 1.1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ async fn forward(listener: TcpListener, server: SocketAddr, network: watch::Rece
     }
 }
 
-/// A viewer, who counts its frames and comes back when its stream ends, or after that time.
+/// Runs a viewer, which counts its frames, and connects again when its stream ends or after that time.
 async fn look(address: String, scope: Scope, stays: Option<Duration>, frames: Arc<AtomicU64>) {
     loop {
         let watching = async {
@@ -93,7 +93,7 @@ async fn look(address: String, scope: Scope, stays: Option<Duration>, frames: Ar
     }
 }
 
-/// Lets viewers look at a program, and returns the number of frames that they got.
+/// Starts viewers of a program, and returns the number of frames that they received.
 fn viewers(address: &str, cluster: &str) -> Arc<AtomicU64> {
     let frames = Arc::new(AtomicU64::default());
     let list = |to| Scope::List { query: Query::default(), window: Window { from: 0, to } };
@@ -104,7 +104,7 @@ fn viewers(address: &str, cluster: &str) -> Arc<AtomicU64> {
     frames
 }
 
-/// Figures of a program at a moment.
+/// Figures of a program at one time.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
     /// Memory in KB.

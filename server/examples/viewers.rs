@@ -5,8 +5,8 @@
 //!
 //! - viewers that listen: memory and CPU of each, frames, and the time from the first arrival of a frame to each other one;
 //! - viewers that come back, all at once: after a short loss of the network and after a restart of the server;
-//! - viewers that read nothing: what they take, and what the others notice;
-//! - frames that are none: how the server closes such a connection.
+//! - viewers that read nothing: their cost, and what the others notice;
+//! - invalid frames: how the server closes such a connection.
 
 #![allow(
     clippy::unwrap_used,
@@ -67,7 +67,7 @@ enum Received {
 struct Frames {
     known: HashMap<Bytes, Arrivals>,
     is_open: bool,
-    /// Where a copy stands that got every frame.
+    /// Position of a copy that got every frame.
     position: Option<Position>,
 }
 
@@ -102,11 +102,11 @@ struct Window {
     rate: f64,
     /// From the first arrival of a delta to each of its arrivals.
     spread: Vec<Duration>,
-    /// Deltas that some viewer did not get.
+    /// Deltas that at least one viewer did not get.
     partial: usize,
-    /// Time of a processor for each frame of each viewer.
+    /// CPU time for each frame of each viewer.
     cpu: Duration,
-    /// Part of a processor.
+    /// Share of a CPU.
     load: f64,
 }
 
@@ -144,7 +144,7 @@ impl Window {
     }
 }
 
-/// Viewers, each a task that reads until its connection ends and returns where its copy stands.
+/// Viewers, each a task that reads until its connection ends and returns the position of its copy.
 struct Viewers {
     tasks: Vec<JoinHandle<Option<Position>>>,
     shared: Shared,
@@ -167,7 +167,7 @@ impl Viewers {
         positions
     }
 
-    /// Cuts them off; their positions are those of a copy that got everything so far.
+    /// Cuts connections off. Their positions are those of a copy that got everything so far.
     fn cut(&mut self, count: usize) {
         for task in self.tasks.drain(..count.min(self.tasks.len())) {
             task.abort();
@@ -194,17 +194,17 @@ fn advance(position: Option<Position>, received: Received) -> Option<Position> {
     }
 }
 
-/// How viewers came back that all did so at once.
+/// Figures of viewers that reconnected all at once.
 struct Returned {
     viewers: Viewers,
-    /// Until each had the first frame with data.
+    /// Time until each had the first frame with data.
     times: Vec<Duration>,
     /// Bytes of snapshots and of deltas; each viewer got one of them first.
     snapshots: Vec<usize>,
     deltas: Vec<usize>,
-    /// Connections that did not come about and were tried again.
+    /// Connections that failed and were tried again.
     failures: usize,
-    /// Time of a processor for each viewer.
+    /// CPU time for each viewer.
     cpu: Duration,
 }
 
@@ -255,7 +255,7 @@ struct Back {
     task: JoinHandle<Option<Position>>,
 }
 
-/// Comes back as the page does: with the position of its copy. A connection that fails is tried again soon.
+/// Reconnects as the page does, with the position of its copy. A failed connection is tried again soon.
 async fn come_back(address: String, position: Position, shared: Shared) -> Back {
     let mut failures = 0;
     loop {
@@ -361,7 +361,7 @@ async fn main() {
 
 async fn measure_listeners(program: &Program, count: usize, lasts: Duration) -> (Viewers, usize) {
     let snapshot = snapshot_bytes(&program.address).await;
-    // Some come first, so that a part of the memory that is used once is used.
+    // Some connect first, so that memory that is allocated only once is allocated already.
     drop_all(program, Viewers::open(&program.address, count / 10).await).await;
     let before = program.memory_at_rest().await;
     let viewers = Viewers::open(&program.address, count).await;

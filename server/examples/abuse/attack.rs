@@ -1,4 +1,4 @@
-//! Who means it ill: what they do, and how often they did it.
+//! Attacking clients: their attacks, and how often each was made.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,22 +19,22 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::support::ask;
 
-/// Addresses that crowd. Of each: connections that say nothing, heads that never end, websockets, senders of bodies, and some more than
-/// the 256 that there may be.
+/// Addresses that flood the server. Each opens idle connections, request heads that never end, websockets and senders
+/// of bodies, and some more than the 256 connections that one address may have.
 const CROWDING: u8 = 20;
 const IDLE: usize = 176;
 const SLOW: usize = 63;
 const JUNK: usize = 16;
 const BOMBS: usize = 1;
 const TOO_MANY: usize = 16;
-/// Addresses that have things made. Of each: who opens kept rollouts, each on two connections, readers who hardly read, who asks for lists
-/// on a stream, and by requests. The crowd has no connection of these addresses, and takes none from them.
+/// Addresses that request expensive work. Each opens stored rollouts, each on two connections, reads responses very
+/// slowly, and requests lists on a stream and over HTTP. They share no connections with the flooding addresses.
 const WORKING: u8 = 10;
 const OPENING: usize = 64;
 const READING: usize = 64;
 const LISTING: usize = 32;
 const SEARCHING: usize = 32;
-/// Moments up to so long after the begin of a kept rollout are asked for: its Deployment has the next one later.
+/// Latest moment after the begin of a stored rollout that is requested: its Deployment has the next rollout later.
 const LATER_MILLIS: i64 = 4_000_000;
 static PACKED: OnceLock<Vec<u8>> = OnceLock::new();
 
@@ -51,7 +51,7 @@ struct Done {
     files: AtomicU64,
 }
 
-/// Means it ill until nothing more can be read from the standard input, and says what was done.
+/// Attacks until the standard input closes, then prints the counts.
 pub async fn attack(to: SocketAddr) {
     let (done, rollouts) = (Arc::new(Done::default()), Arc::new(rollouts(to).await));
     for number in 0..CROWDING + WORKING {
@@ -86,7 +86,7 @@ pub async fn attack(to: SocketAddr) {
     );
 }
 
-/// The rollouts that are kept: each by itself, and when it began.
+/// Returns the stored rollouts, each with its begin.
 async fn rollouts(at: SocketAddr) -> Vec<(Workload, i64)> {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
@@ -102,7 +102,7 @@ async fn rollouts(at: SocketAddr) -> Vec<(Workload, i64)> {
     }
 }
 
-/// Does it again as soon as it is over.
+/// Repeats an attack as soon as it is over.
 async fn again(attack: Attack, what: impl AsyncFn(&Attack) -> std::io::Result<()>) {
     loop {
         let _ = what(&attack).await; // it was hung up on
@@ -115,7 +115,7 @@ async fn say(socket: &mut WebSocketStream<TcpStream>, frame: &ViewerFrame) -> st
     socket.send(Message::Binary(bytes.into())).await.map_err(std::io::Error::other)
 }
 
-/// Somebody who means it ill.
+/// An attacking client.
 struct Attack {
     from: SocketAddr,
     to: SocketAddr,
@@ -132,7 +132,7 @@ impl Attack {
         Ok(stream)
     }
 
-    /// Says nothing, and waits to be hung up on.
+    /// Sends nothing, and waits until the server closes the connection.
     async fn idle(&self) -> std::io::Result<()> {
         let mut answer = Vec::new();
         self.connect().await?.read_to_end(&mut answer).await?;
@@ -140,7 +140,7 @@ impl Attack {
         Ok(())
     }
 
-    /// Says a line of a head now and then.
+    /// Sends a line of a request head every second.
     async fn slow(&self) -> std::io::Result<()> {
         let mut stream = self.connect().await?;
         stream.write_all(format!("GET / HTTP/1.1\r\nHost: {}\r\n", self.to).as_bytes()).await?;
@@ -158,7 +158,7 @@ impl Attack {
         Ok(socket)
     }
 
-    /// Follows one kept rollout after the other, and asks for a page of each at some moment.
+    /// Follows one stored rollout after the other, and requests a page of each at some moment.
     async fn open(&self) -> std::io::Result<()> {
         let mut socket = self.stream().await?;
         loop {
@@ -181,7 +181,7 @@ impl Attack {
         }
     }
 
-    /// Counts a request by the first line of its answer: as refused, or as what was asked for.
+    /// Counts a request by the first line of its response: as refused, or as answered.
     async fn is_answered(&self, stream: &mut TcpStream, asked: &AtomicU64) -> std::io::Result<bool> {
         let mut first = [0; "HTTP/1.0 200".len()];
         stream.read_exact(&mut first).await?;
@@ -191,7 +191,7 @@ impl Attack {
         Ok(is_answered)
     }
 
-    /// Asks for one list after the other by requests.
+    /// Requests one list after the other over HTTP.
     async fn search(&self) -> std::io::Result<()> {
         let page = if fastrand::bool() { "/" } else { "/wall" };
         let mut answer = self.get(&format!("{page}?q=app+{}", fastrand::u64(..))).await?;
@@ -216,7 +216,7 @@ impl Attack {
         Ok(())
     }
 
-    /// Asks for one list after the other, as fast as they are heard.
+    /// Requests one list after the other on a stream, as fast as responses arrive.
     async fn list(&self) -> std::io::Result<()> {
         let mut socket = self.stream().await?;
         loop {
@@ -236,7 +236,7 @@ impl Attack {
         Ok(stream)
     }
 
-    /// A websocket that is taken, and then pings or frames of random bytes, short and long, twice a second.
+    /// Opens a websocket, and sends pings or frames of random bytes, short and long, twice a second.
     async fn junk(&self) -> std::io::Result<()> {
         let stream = self.connect().await?;
         let asked = tokio_tungstenite::client_async(format!("ws://{}/api/v1/stream", self.to), stream).await;
@@ -251,7 +251,7 @@ impl Attack {
             };
             socket.send(frame).await.map_err(std::io::Error::other)?;
             self.done.frames.fetch_add(1, Ordering::Relaxed);
-            // What it says to that is heard until it is time for the next one.
+            // The response is read until the next frame is due.
             let until = Instant::now() + Duration::from_millis(500);
             while let Ok(heard) = tokio::time::timeout_at(until.into(), socket.next()).await {
                 if matches!(heard, None | Some(Err(_))) {
@@ -262,7 +262,7 @@ impl Attack {
         }
     }
 
-    /// A form that would be 10 MB unpacked.
+    /// Sends a form that would be 10 MB decompressed.
     async fn bomb(&self) -> std::io::Result<()> {
         let packed = PACKED.get_or_init(|| zstd::encode_all(&vec![b'a'; 10 << 20][..], 3).unwrap());
         let head = format!(

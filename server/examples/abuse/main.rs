@@ -1,17 +1,19 @@
-//! What those notice who only look, while others mean it ill for minutes: `cargo run --release -p server --example abuse -- PATH-OF-ROLLCAST [MINUTES]`.
+//! Measures what ordinary viewers notice while others attack the server for minutes:
+//! `cargo run --release -p server --example abuse -- PATH-OF-ROLLCAST [MINUTES]`.
 //!
 //! The server shows a cluster of 2,000 Deployments and keeps 500 rollouts of 20 pods of another one. In a network of its own (Linux, with
 //! `unshare` and `ip`) 30 addresses take all the 256 connections that each may have, and open them again as they are closed.
 //!
-//! - 20 crowd: connections that say nothing, heads that come a line at a time, websockets that send what is no frame of ours or pings, forms
-//!   that would be 10 MB unpacked, of which the server unpacks none.
-//! - 10 have things made: streams that follow one kept rollout after the other, and pages of those at ever different moments; streams and
-//!   requests that ask for lists of ever different words; readers who take a byte a minute of files and recordings.
+//! - 20 flood it: idle connections, heads that arrive a line at a time, websockets that send pings or invalid frames,
+//!   forms that would be 10 MB decompressed, of which the server decompresses none.
+//! - 10 request expensive work: streams that follow one stored rollout after the other, and pages of those at changing
+//!   moments; streams and requests for lists with changing words; readers of a byte a minute of files and recordings.
 //!
-//! Another address asks for a page twenty times a second, for a minute before and meanwhile, and follows a Deployment.
+//! Another address requests a page twenty times a second, for a minute before the attack and during it, and follows a
+//! Deployment.
 //!
-//! Who attacks has machines of his own: here that is a process of the lowest priority, so that what making the attacks costs is not
-//! taken for what they cost the server.
+//! Real attackers have machines of their own. Here they are a process of the lowest priority, so that the cost of
+//! making the attacks is not measured as the server's.
 
 #![allow(
     clippy::unwrap_used,
@@ -40,7 +42,7 @@ use tokio::task::{LocalSet, spawn_local};
 
 use support::{Program, ask, listen, quantile};
 
-/// Deployments of the cluster that is shown, besides the one that is looked at.
+/// Deployments of the cluster besides the one that is viewed.
 const DEPLOYMENTS: u32 = 2_000;
 const RECORDING: &str = "server/tests/traces/rollover.jsonl";
 const PAGE: &str = "/clusters/rollover/namespaces/rollover/deployments/web";
@@ -103,7 +105,7 @@ async fn abuse(path: &str, lasts: Duration) {
     println!("who follows a Deployment was told of it {} times, on one connection", heard.load(Ordering::Relaxed));
 }
 
-/// A recording with many more Deployments, which are there when its own one is made.
+/// Returns a recording with many more Deployments, which exist when its own one is created.
 fn crowded(recording: &str) -> String {
     let is_made = |line: &str| line.contains(r#""kind":"Deployment","type":"ADDED""#);
     let made = recording.lines().find(|line| is_made(line)).unwrap();
@@ -119,7 +121,7 @@ fn crowded(recording: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// How long pages took, in order, and how much memory the program had at most, in KB.
+/// Returns the times that pages took, in order, and the peak memory of the program in KB.
 async fn pages(program: &Program, lasts: Duration) -> (Vec<Duration>, u64) {
     let (mut all, mut most, began) = (Vec::new(), 0, Instant::now());
     let mut tick = tokio::time::interval(Duration::from_millis(50));
@@ -134,7 +136,7 @@ async fn pages(program: &Program, lasts: Duration) -> (Vec<Duration>, u64) {
     (all, most)
 }
 
-/// Follows the Deployment for ever, and ends when it is hung up on.
+/// Follows the Deployment until the server closes the connection.
 async fn follow(address: String, heard: Arc<AtomicU64>) {
     let mut socket = listen(&address, Workload::deployment("rollover", "rollover", "web")).await;
     while let Some(Ok(message)) = socket.next().await {

@@ -1,4 +1,4 @@
-//! A Rollcast that is measured, and who looks at it.
+//! A Rollcast to measure, and its viewers.
 
 #![allow(dead_code, reason = "each measurement uses some of it")]
 
@@ -18,29 +18,29 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-/// What is waited for is there within this time.
+/// Timeout for the start.
 const START: Duration = Duration::from_secs(60);
 
-/// A large cluster is listed within this time.
+/// Timeout for listing a large cluster.
 const LISTED: Duration = Duration::from_secs(300);
 
 pub type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// A rollcast that ends with its owner.
+/// A Rollcast that ends with its owner.
 pub struct Program {
     child: Child,
-    /// Address and port at which it is.
+    /// Its address and port.
     pub address: String,
 }
 
-/// Leaves the first core to the server, where there is another one.
+/// Leaves the first core to the server, if there is another one.
 pub fn pin() -> bool {
     let own = std::process::id().to_string();
     let moved = Command::new("taskset").args(["-apc", "1", &own]).output();
     moved.is_ok_and(|output| output.status.success())
 }
 
-/// The command that runs a program, on the first core if it is pinned.
+/// Returns the command that runs a program, on the first core if it is pinned.
 pub fn program(path: &str, is_pinned: bool) -> Command {
     let mut command = Command::new(if is_pinned { "taskset" } else { path });
     if is_pinned {
@@ -57,7 +57,7 @@ impl Drop for Program {
 }
 
 impl Program {
-    /// Starts it, and returns once it says where it is.
+    /// Starts it, and returns once it has printed its address.
     pub fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).env("ROLLCAST_LOG", "error").spawn().unwrap();
         let mut line = String::new();
@@ -66,19 +66,19 @@ impl Program {
         Self { child, address }
     }
 
-    /// Ends it as service managers do, and waits until it has.
+    /// Ends it as service managers do, and waits until it has ended.
     pub fn stop(mut self) {
         let id = Pid::from_child(&self.child);
         kill_process(id, Signal::TERM).unwrap();
         self.child.wait().unwrap();
     }
 
-    /// A program that somebody else started; it is at that address.
+    /// Wraps a program that was started elsewhere and has that address.
     pub const fn with_child(child: Child, address: String) -> Self {
         Self { child, address }
     }
 
-    /// Waits until it has listed everything of a cluster: who follows earlier is told what there is in several frames.
+    /// Waits until everything of a cluster is listed: an earlier viewer gets the initial state in several frames.
     pub async fn ready(&self) {
         self.shows("/readyz").await;
     }
@@ -92,7 +92,7 @@ impl Program {
         }
     }
 
-    /// Waits until it answers with what is at that address.
+    /// Waits until it responds to that path with success.
     pub async fn shows(&self, path: &str) {
         let end = Instant::now() + START;
         while !ask(&self.address, path).await.1.lines().next().is_some_and(|first| first.contains(" 200 ")) {
@@ -101,7 +101,8 @@ impl Program {
         }
     }
 
-    /// Memory that is its own, in KB, without pages of the program's file: those count as its own or not by whether another one runs.
+    /// Returns its private memory in KB, without pages of the program's file: whether those are private depends on
+    /// other running instances.
     pub fn memory(&self) -> u64 {
         let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id())).unwrap();
         text.lines()
@@ -109,7 +110,7 @@ impl Program {
             .unwrap()
     }
 
-    /// Files and connections that are open.
+    /// Returns the number of open files and connections.
     pub fn descriptors(&self) -> u64 {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count() as u64
     }
@@ -118,20 +119,20 @@ impl Program {
         std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().count() as u64
     }
 
-    /// Largest memory so far, in KB, with pages of the program's file.
+    /// Returns the peak memory in KB, with pages of the program's file.
     pub fn peak_memory(&self) -> u64 {
         let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok()).unwrap()
     }
 
-    /// Time that it used of processors so far, in hundredths of a second.
+    /// Returns the CPU time so far, to hundredths of a second.
     pub fn cpu(&self) -> Duration {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
         let fields = text.rsplit_once(')').unwrap().1.split_whitespace().skip(11).take(2);
         Duration::from_millis(fields.map(|ticks| ticks.parse::<u64>().unwrap() * 10).sum())
     }
 
-    /// The same when nothing is given back to the system any more.
+    /// Returns the private memory in KB once it no longer decreases.
     pub async fn memory_at_rest(&self) -> u64 {
         let mut least = self.memory();
         let mut same = 0;
@@ -145,7 +146,7 @@ impl Program {
     }
 }
 
-/// How long a page takes, and the answer.
+/// Requests a page; returns how long it took, and the response.
 pub async fn ask(address: &str, path: &str) -> (Duration, String) {
     let began = Instant::now();
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -155,17 +156,17 @@ pub async fn ask(address: &str, path: &str) -> (Duration, String) {
     (began.elapsed(), String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// Somebody who follows that workload.
+/// Connects a viewer that follows that workload.
 pub async fn listen(address: &str, workload: Workload) -> Socket {
     follow(address, workload, None).await.unwrap()
 }
 
-/// A viewer whose copy stands at `since`.
+/// Connects a viewer whose copy has the position `since`.
 pub async fn follow(address: &str, workload: Workload, since: Option<Position>) -> Result<Socket, Error> {
     subscribe(address, Scope::Workload(workload), since).await
 }
 
-/// A viewer of anything. It reads into a small buffer: a measurement has thousands of viewers.
+/// Connects a viewer of anything. Its read buffer is small: a measurement has thousands of viewers.
 pub async fn subscribe(address: &str, scope: Scope, since: Option<Position>) -> Result<Socket, Error> {
     let config = WebSocketConfig::default().read_buffer_size(4 << 10);
     let url = format!("ws://{address}/api/v1/stream");
@@ -177,7 +178,7 @@ pub async fn subscribe(address: &str, scope: Scope, since: Option<Position>) -> 
     Ok(socket)
 }
 
-/// That part of times that are in order; 0.99 for the 99th of a hundred.
+/// Returns a quantile of sorted times; 0.99 for the 99th percentile.
 pub fn quantile(sorted: &[Duration], part: f64) -> Duration {
     sorted[((sorted.len() as f64 * part).ceil() as usize).clamp(1, sorted.len()) - 1]
 }

@@ -16,7 +16,7 @@ where
     reader
 }
 
-/// A reflector of each kind; says when all of them have listed what there is.
+/// Runs a reflector of each kind, and reports when all of them have listed everything.
 pub async fn reflect(address: &str) {
     let client = kube::Client::try_from(kube::Config::new(address.parse().unwrap())).unwrap();
     let (deployments, sets, pods, events) = (

@@ -128,7 +128,7 @@ impl Authorizer {
         if let Some(said) = locked(&known).cached_visibility(&place) {
             return said;
         }
-        // Without a turn in time the result is the same as that of a cluster that does not respond.
+        // A request without a turn in time has the same result as one to a cluster that does not respond.
         let turns = locked(&known).turns.clone();
         let _turn = timeout(REVIEW_TIMEOUT, turns.acquire()).await.ok()?.ok()?;
         if let Some(said) = locked(&known).cached_visibility(&place) {
@@ -136,7 +136,7 @@ impl Authorizer {
         }
         let permissions = locked(&known).permissions();
         let sees = |cluster: &str| permissions.of(cluster).is_some();
-        // No response, nor the time that it takes, may reveal a hidden cluster: whichever one is named, all hidden
+        // Neither the response nor its duration may reveal a hidden cluster: whichever one is named, all hidden
         // clusters review, and all of them are awaited.
         let is_asked = |hub: &&Handle| if sees(cluster) { hub.name() == cluster } else { !sees(hub.name()) };
         let asked = self.clusters.iter().filter(is_asked).filter_map(|hub| {
@@ -285,7 +285,7 @@ struct PermissionPoller {
     _room: OwnedSemaphorePermit,
 }
 
-/// However the polling ends, its last permissions expire: the channel closes.
+/// Closes the channel however the polling ends, so that its last permissions expire.
 impl Drop for PermissionPoller {
     fn drop(&mut self) {
         locked(&self.known).permissions = None;
@@ -342,7 +342,7 @@ impl PermissionPoller {
         let do_all_say = join_all(rounds).await.into_iter().all(|does_say| does_say);
         let seen = self.answers.iter().filter_map(|of| Some((of.hub.name().to_owned(), of.reviews.permissions()?)));
         let clusters: BTreeMap<String, ClusterPermissions> = seen.collect();
-        // It does not respond, and some or all of its answers have expired.
+        // The cluster does not respond, and some or all of its answers have expired.
         let is_hidden = |of: &ClusterAnswers| of.reviews.has_failed() && !clusters.contains_key(of.hub.name());
         let is_silent = !do_all_say || self.answers.iter().any(is_hidden);
         locked(&self.known).publish(Permissions::Part { clusters, is_silent })

@@ -54,7 +54,7 @@ pub(crate) fn client_network(address: IpAddr) -> IpAddr {
 type SubscriptionGuards = [UsageGuard<ClientKey>; 2];
 
 pub(crate) struct SubscriptionLimit<T> {
-    /// Different ones of one client at once, and of all links of one maker together.
+    /// Most different subscriptions of one client at once, and of all links of one maker together.
     most_of_one: usize,
     most_of_links: usize,
     /// The subscriptions, each with the number of its uses.
@@ -176,12 +176,13 @@ impl<K: Eq + Hash> Drop for UsageGuard<K> {
     }
 }
 
-/// A turn of each client for what takes long: requests of one wait for each other, and not those of others for them.
+/// Turns of each client for expensive requests: those of one client wait for each other, but not for those of others.
 #[derive(Debug, Default)]
 pub(crate) struct ClientTurns(Mutex<HashMap<ClientKey, Arc<Turn<()>>>>);
 
 impl ClientTurns {
-    /// Waits for the turn of a client, which lasts until the guard is dropped. Who is not told from others has none.
+    /// Waits for the turn of a client, which lasts until the guard is dropped. Clients behind a shared address do not
+    /// queue.
     pub(crate) async fn take(&self, client: &ClientKey) -> Option<OwnedMutexGuard<()>> {
         if *client == ClientKey::Shared {
             return None;
@@ -212,7 +213,7 @@ mod tests {
         let shared = limit.enter(&other, 3);
         assert!(shared.is_some(), "somebody else");
         assert!(limit.enter(&greedy, 3).is_none(), "also where another one follows it");
-        // The same once more is no other one; as long as one of the two lasts, it counts.
+        // A second use of the same subscription does not count again; it counts until both have ended.
         let again = limit.enter(&greedy, 2);
         assert!(again.is_some());
         drop(second);

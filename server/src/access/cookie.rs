@@ -52,7 +52,7 @@ const SHORTEST_KEY: usize = 32;
 /// Longest cookie that browsers keep, in bytes.
 const LONGEST_COOKIE: usize = 4_000;
 
-/// The file with keys is looked at this often.
+/// Interval of reading the file with keys.
 const LOOK_EVERY: Wait = Wait::from_secs(5);
 
 /// The key that encrypted before the file changed still encrypts for this time, if it is still in the file: another pod may
@@ -129,7 +129,7 @@ impl SessionKeys {
         let mut known = std::fs::read_to_string(&path).map_err(unread)?;
         let keys = Self::parse(&known)?;
         if keys.list().keys.len() > 1 {
-            // Other servers may not have read the first one yet.
+            // Other servers may not have read the first key yet.
             let second = Some((1, Instant::now() + OLD_KEY_SEALS_FOR));
             keys.0.write().unwrap_or_else(PoisonError::into_inner).earlier_key = second;
         }
@@ -140,9 +140,9 @@ impl SessionKeys {
                 let file = path.clone();
                 let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(file)).await;
                 let Some(held) = held.upgrade() else { return };
-                // One that is not there may be written at this moment.
+                // A missing file may be about to be written.
                 let Ok(Ok(text)) = read else { continue };
-                // A file that is being written may end in the middle of a key: it counts once it is the same at two looks.
+                // A file that is being written may end in the middle of a key: it is used once two reads are the same.
                 let is_written = text == seen;
                 seen.clone_from(&text);
                 if text == known || !is_written {
@@ -247,7 +247,7 @@ fn cookies_of_request(purpose: SealPurpose, headers: &HeaderMap) -> impl Iterato
 fn cookie_of_request(purpose: SealPurpose, headers: &HeaderMap) -> Option<Cookie<'_>> {
     let mut own = cookies_of_request(purpose, headers);
     let cookie = own.next()?;
-    // Two of them: one was planted.
+    // Of two cookies with this name, an attacker may have set one.
     own.next().is_none().then_some(cookie)
 }
 

@@ -21,9 +21,9 @@ use crate::kube::proxy::Proxies;
 /// Limits on a response.
 #[derive(Debug, Clone, Copy)]
 pub struct ResponseLimits {
-    /// The whole answer is there within this time.
+    /// Timeout for the whole response.
     pub timeout: Duration,
-    /// Its body has at most this many bytes.
+    /// Most bytes of its body.
     pub max_bytes: usize,
 }
 
@@ -45,7 +45,7 @@ pub enum FetchError {
     Connection(#[from] Error),
     #[error("the response is incomplete, or larger than {0} bytes")]
     Body(usize),
-    /// The status is not that of an answer, such as a redirect or a server error.
+    /// The status is neither success nor a rejection, such as a redirect or a server error.
     #[error("response status {0}")]
     Status(StatusCode),
 }
@@ -54,7 +54,7 @@ impl HttpClient {
     /// Creates a client that uses the proxies of the environment. It speaks HTTP without TLS only if that is allowed.
     ///
     /// # Errors
-    /// When this machine names no authorities to trust.
+    /// When this machine has no trusted certificate authorities.
     pub fn new(allows_http: bool, limits: ResponseLimits) -> std::io::Result<Self> {
         Self::with_proxies(allows_http, limits, Proxies::of_environment())
     }
@@ -92,7 +92,7 @@ impl HttpClient {
     /// Sends a request; returns the response, whatever its status.
     ///
     /// # Errors
-    /// When nothing is, in time, and whole.
+    /// When no complete response arrives in time.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, FetchError> {
         let ResponseLimits { timeout, max_bytes } = self.limits;
         let response = async {

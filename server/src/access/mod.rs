@@ -11,7 +11,7 @@
 //!                 ▼
 //!               ClientView      (in `web`) the clusters and workloads that the viewer may see; all readers go through it
 //! ```
-//! Hidden resources do not exist: the code for missing ones answers for them.
+//! Hidden resources are reported as missing, by the same code.
 
 pub mod authorizer;
 pub mod clients;

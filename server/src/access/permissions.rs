@@ -33,7 +33,7 @@ pub enum Permissions {
 pub enum ClusterPermissions {
     /// All of it.
     All,
-    /// All of its workloads, by a link: neither figures of all of it nor texts that are written for operators.
+    /// All of its workloads, by a link: without figures of the whole cluster and texts for operators.
     AllByLink,
     /// These namespaces.
     Namespaces(BTreeSet<String>),

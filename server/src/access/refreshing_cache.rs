@@ -1,4 +1,5 @@
-//! A cache of the responses of one server, which are refreshed before they expire. After a failure the server is left alone for a while.
+//! A cache of the responses of one server, which are refreshed before they expire. After a failure no request is sent
+//! for a while.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -11,7 +11,7 @@ use timeline::{Millis, Uid, Workload, WorkloadKind};
 pub enum LinkScope {
     /// The workload of that name.
     Workload(WorkloadName),
-    /// One of its rollouts, for as long as its revision is the current one and as it was at its end, and nothing else.
+    /// One of its rollouts and nothing else: live while its revision is the current one, later as it was at its end.
     Rollout {
         /// The workload.
         #[serde(flatten)]
@@ -109,7 +109,7 @@ impl LinkScope {
         }
     }
 
-    /// Returns whether the link opens a part of that workload. A workload that names another rollout is not it.
+    /// Returns whether the link opens a part of that workload; `false` for a workload that names another rollout.
     pub fn is_part_of(&self, workload: &Workload) -> bool {
         self.part().is_some_and(|(of, uid)| {
             *of == WorkloadName::of(workload)

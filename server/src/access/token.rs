@@ -316,7 +316,7 @@ fn session_owner(viewer: &Viewer) -> String {
         Some(Subjects::Each(users)) => users.keys().next(),
         _ => None,
     };
-    // Names of clusters and users may have any characters: the quotes tell where one ends.
+    // Names of clusters and users may have any characters: the quotes mark where one ends.
     format!("{:?} {}", cluster.map_or("", String::as_str), viewer.name)
 }
 

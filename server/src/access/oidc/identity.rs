@@ -9,7 +9,7 @@ use super::options::Options;
 use crate::access::subject::MOST_GROUPS;
 use crate::kube::review::Subject;
 
-/// A clock may be wrong by this much, in seconds.
+/// Largest accepted difference between clocks, in seconds.
 pub(super) const WRONG_CLOCK: i64 = 60;
 
 /// The user of an ID token.
@@ -24,18 +24,18 @@ pub(super) struct Identity {
     pub(super) refresh: Option<String>,
 }
 
-/// Why a sign-in failed, or a provider does not identify somebody.
+/// Why a sign-in failed, or the provider does not identify a user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum OidcError {
     #[error("This sign-in started in another window, or too long ago.")]
     NotStarted,
-    /// The provider refuses, or its ID token is malformed or cannot be trusted; and why: for the log.
+    /// The provider refuses, or its ID token is malformed or cannot be trusted. The reason is for the log.
     #[error("The provider did not sign you in.")]
     Rejected(String),
     #[error("The provider sent no user name that the clusters accept.")]
     NoUserName,
-    /// The provider sends only that there are groups, or more of them than count.
+    /// The provider reports only that there are groups, or too many of them.
     #[error("You are in too many groups. The administrator of the provider can let it send this application fewer.")]
     TooManyGroups,
     #[error("The provider sent more data about you than a browser cookie can hold.")]

@@ -8,7 +8,7 @@
 //!   session, encrypted in a cookie ── its time is up ──► refresh token ──► the same session, and its cookie, anew
 //!        │                                │ refused            │ no answer
 //!        ▼ sign out                       ▼                    ▼
-//!      over, also for who kept the cookie                counts for a minute more
+//!     ended, also for copies of the cookie              counts for a minute more
 //! ```
 //! Renewed and ended sessions are in memory: another Rollcast does not know them.
 
@@ -75,7 +75,7 @@ impl Oidc {
     /// Creates sign-in at a provider, with the keys of sessions.
     ///
     /// # Errors
-    /// When this machine names no authorities to trust.
+    /// When this machine has no trusted certificate authorities.
     pub fn new(options: Options, keys: SessionKeys) -> std::io::Result<Arc<Self>> {
         let (provider, sessions) = (Provider::new(options)?, Sessions::default());
         let (asking, attempts) = (Semaphore::new(CODES_AT_ONCE), RateLimit::new(REFUSED_AT_ONCE, REFUSED_EVERY));
@@ -85,7 +85,7 @@ impl Oidc {
     /// Authenticates a request.
     ///
     /// # Errors
-    /// When it carries neither a session nor a token that is good.
+    /// When it carries neither a valid session nor a valid token.
     pub async fn viewer(self: &Arc<Self>, headers: &HeaderMap) -> Result<Viewer, AuthError> {
         if let Some(token) = bearer_token(headers) {
             return match self.provider.verify(token).await {
@@ -122,7 +122,7 @@ impl Oidc {
     /// `redirect`.
     ///
     /// # Errors
-    /// When the provider does not answer.
+    /// When the provider does not respond.
     pub async fn begin(&self, redirect: &str, to: &str) -> Result<(String, HeaderValue), OidcError> {
         let (there, state, nonce, verifier) = self.provider.begin(redirect).await?;
         let pending = PendingSignIn {
@@ -134,7 +134,7 @@ impl Oidc {
         };
         let seal =
             |pending: &PendingSignIn| self.keys.seal(SealPurpose::PendingSignIn, &serde_json::to_string(pending).ok()?);
-        // If the address is too long for the cookie, the user is led to the list.
+        // If the address is too long for the cookie, the user is redirected to the list.
         let cookie = seal(&pending)
             .or_else(|| seal(&PendingSignIn { to: "/".to_owned(), ..pending }))
             .ok_or(OidcError::TooLong)?;
@@ -150,8 +150,8 @@ impl Oidc {
     /// that limits count. Returns the user, and the cookie of their session.
     ///
     /// # Errors
-    /// When they were not sent to the provider by this browser, or it does not say who they are, or too many of the same client were
-    /// rejected lately.
+    /// When this browser did not start the sign-in, the provider does not identify the user, or too many sign-ins of
+    /// the same client were rejected lately.
     pub async fn finish(
         &self,
         headers: &HeaderMap,
@@ -168,7 +168,7 @@ impl Oidc {
         if openidconnect::NonceVerifier::verify(&is_state, Some(&Nonce::new(back.text("state")))).is_err() {
             return Err(OidcError::NotStarted);
         }
-        // Invented codes take turns, too: genuine ones wait for theirs a while.
+        // Invented codes wait for a turn, too, so a genuine one waits for a limited time.
         let turn = tokio::time::timeout(TURN_TIMEOUT, self.asking.acquire()).await;
         let _turn = turn.map_err(|_| OidcError::Unavailable)?.map_err(|_| OidcError::Unavailable)?;
         let payer = client.map(client_network);

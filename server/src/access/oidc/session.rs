@@ -1,4 +1,5 @@
-//! Sessions: what a browser's cookie holds, what became of it since, and which sessions are over. Everything in memory is bounded.
+//! Sessions: the content of a browser's cookie, its renewals since, and ended sessions. Everything in memory is
+//! bounded.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -89,7 +89,7 @@ impl LinkStore for FileLinkStore {
     }
 
     fn remove(&mut self, id: &str) -> Result<(), LinkStoreError> {
-        // What cannot be written now is written with the next change.
+        // If this write fails, the next change writes it.
         self.all.remove(id);
         self.save()
     }

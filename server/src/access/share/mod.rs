@@ -36,7 +36,7 @@ use crate::database::address::DatabaseServer;
 use crate::telemetry::error_chain;
 use crate::telemetry::panics::locked;
 
-/// Links at once, of all people and of one of them.
+/// Most links at once: of all makers, and of one maker.
 const MOST_LINKS: usize = 10_000;
 const LINKS_PER_MAKER: usize = 100;
 /// Links that wait to be removed from the store.
@@ -63,7 +63,7 @@ pub enum ShareError {
     TooMany,
     #[error("cannot store the links: {0}")]
     Store(#[from] LinkStoreError),
-    /// The link is revoked, but the store did not take that.
+    /// The link is revoked, but the store did not record it.
     #[error(
         "this server has revoked the link, but cannot store this: the link may still work after a restart and on other servers ({0})"
     )]
@@ -310,7 +310,7 @@ impl Shares {
                 known.until_millis = until_millis;
             }
             let (this, renewed) = (self.clone(), share.clone());
-            // If the store does not take it, the link keeps its expiry or is renewed later.
+            // If the store cannot record it, the link keeps its expiry or is renewed later.
             tokio::spawn(async move {
                 let written = this.with_store(move |_, store| store.prolong(&renewed)).await;
                 written.inspect_err(|why| tracing::warn!("cannot renew a share link: {}", error_chain::join(why)))
@@ -369,7 +369,7 @@ impl Shares {
     /// Revokes a link; returns `false` if the viewer may revoke none of that id.
     ///
     /// # Errors
-    /// When the store does not take it; the link opens nothing any more for as long as the program runs.
+    /// When the store does not record it. The link opens nothing any more while the program runs.
     pub async fn revoke(self: &Arc<Self>, viewer: &Viewer, reach: Reach, id: &str) -> Result<bool, ShareError> {
         if self.copy.is_some() && !locked(&self.all).contains_key(id) {
             let looked = self.poll(Instant::now()).await;

@@ -12,7 +12,7 @@ pub struct LinkChanges {
     pub are_all: bool,
     /// Links that are new, or last longer.
     pub made: Vec<Share>,
-    /// Ids of those that were removed.
+    /// Ids of removed links.
     pub gone: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ pub trait LinkStore: Send {
     /// servers, and no other link is added in between.
     ///
     /// # Errors
-    /// When it was not stored, or that is unknown.
+    /// When it was not stored, or it is unknown whether it was.
     fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(LinkChanges) -> bool) -> Result<bool, LinkStoreError>;
 
     /// Stores the new expiry of a link.

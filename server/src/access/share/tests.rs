@@ -1,4 +1,4 @@
-//! Links as one Rollcast keeps them; what several do with the same ones is tested on a real database.
+//! Tests of the links of one Rollcast. Tests on a real database cover links that several servers share.
 
 use axum::http::header;
 use timeline::Workload;
