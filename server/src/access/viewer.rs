@@ -19,7 +19,7 @@ pub struct Viewer {
     pub subjects: Option<Arc<Subjects>>,
     /// The link that it uses, whose maker `name` is. It sees no more than the link opens.
     pub link: Option<Arc<ActiveLink>>,
-    /// A cluster does not say who they are there: it is hidden, and they may be able to see it.
+    /// A cluster did not identify the viewer: it is hidden, although they may be allowed to see it.
     pub is_unchecked: bool,
 }
 
@@ -53,7 +53,7 @@ impl Viewer {
         }
     }
 
-    /// Compares the users in the clusters, whether each of these said one, and the link.
+    /// Compares the users in the clusters, whether every cluster identified one, and the link.
     pub fn is_same(&self, before: &Self) -> bool {
         let id = |viewer: &Self| viewer.link.as_ref().map(|link| link.id.clone());
         self.subjects == before.subjects && self.is_unchecked == before.is_unchecked && id(self) == id(before)

@@ -24,9 +24,9 @@ use crate::kube::{self, Counters, Pace, SourceEvent};
 use crate::telemetry::clock::{self, Clock};
 use crate::telemetry::panics::exit_on_panic;
 
-/// Why there is no cluster to watch.
+/// Error when there is no cluster to watch.
 pub const NO_CONTEXT: &str = "the kubeconfig has no context";
-/// The contexts of a kubeconfig are compared this often.
+/// Interval of comparing the contexts of a kubeconfig.
 const COMPARE_EVERY: Duration = Duration::from_secs(10);
 
 /// A cluster to watch.
@@ -40,7 +40,7 @@ pub struct ClusterConfig {
     pub namespaces: Vec<String>,
     /// Texts that people and programs write are neither shown nor stored.
     pub hides_messages: bool,
-    /// Its command asks people by the first attempt only: those of other clusters use the same terminal.
+    /// Its credential plugin may prompt on the first attempt only: those of other clusters use the same terminal.
     pub asks_once: bool,
     /// Intervals and timeouts.
     pub pace: Pace,
@@ -49,7 +49,7 @@ pub struct ClusterConfig {
 /// Returns the clusters of the command line and the file.
 ///
 /// # Errors
-/// When a kubeconfig cannot be read or lacks a context. Whether the clusters answer is not asked here.
+/// When a kubeconfig cannot be read or lacks a context. Does not check whether the clusters respond.
 pub fn cluster_configs(
     asked: &Clusters,
     namespaces: &[String],
@@ -108,7 +108,7 @@ fn is_every_context(asked: &Clusters, file: &Config) -> bool {
     asked.all_contexts.unwrap_or(file.all_contexts && asked.context.is_empty())
 }
 
-/// Returns the kubeconfig of which every context is watched; `None` where clusters are chosen in another way.
+/// Returns the kubeconfig of which every context is watched; `None` if clusters are chosen in another way.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -125,10 +125,10 @@ pub fn watch_contexts(watched: Contexts) -> signal::Receiver<String> {
         while !notice.is_closed() {
             tokio::time::sleep(COMPARE_EVERY).await;
             let contexts = watched.clone();
-            // A file that cannot be read is the business of the clusters that need it.
+            // The clusters that need the file report that it cannot be read.
             let Ok(Ok(read)) = tokio::task::spawn_blocking(move || contexts.reload()).await else { continue };
             let names = read.names();
-            // It may be written at this moment: only names that are read twice count.
+            // The file may be half written: only names that are read twice count.
             if mem::replace(&mut last, names.clone()) != names {
                 continue;
             }
@@ -142,7 +142,7 @@ pub fn watch_contexts(watched: Contexts) -> signal::Receiver<String> {
     notice_out
 }
 
-/// Returns what a restart would change; empty where that is nothing.
+/// Returns what a restart would change; empty if it would change nothing.
 fn restart_notice(watched: &[String], now: &[String]) -> String {
     let only_in = |names: &[String], others: &[String]| {
         let only: Vec<String> = names.iter().filter(|name| !others.contains(name)).map(|name| safe(name)).collect();
@@ -172,13 +172,13 @@ impl ClusterConfig {
     /// Creates access to the cluster. Commands that fetch credentials may run, with a limit.
     ///
     /// # Errors
-    /// When its credentials cannot be had or used.
+    /// When its credentials cannot be fetched or used.
     pub async fn target(&self) -> Result<Target, TargetError> {
         self.credentials.target(&self.pace).await
     }
 
-    /// Starts its hub at once, from what is kept of it where there is an archive, and its sources as soon as it has credentials. Returns
-    /// the queue of the hub as well.
+    /// Starts its hub at once, restored if there is an archive, and its sources as soon as it has credentials. Also
+    /// returns the queue of the hub.
     pub fn watch(mut self, retention: Retention, archive: Option<&Archive>) -> (Handle, mpsc::Sender<SourceEvent>) {
         let counters = Arc::new(Counters::default());
         counters.note_start(clock::now_millis());
@@ -203,7 +203,7 @@ impl ClusterConfig {
         (hub, queue)
     }
 
-    /// Tries until there are credentials, and says meanwhile what is wrong. `None` when the hub is gone.
+    /// Retries until there are credentials, and reports the error meanwhile. `None` when the hub has ended.
     async fn wait_for_target(&mut self, events: &mpsc::Sender<SourceEvent>) -> Option<Target> {
         let since_millis: Millis = clock::now_millis();
         let tell = async |silent: Option<String>| {
@@ -231,7 +231,7 @@ impl ClusterConfig {
                     tokio::time::sleep(self.pace.again).await;
                 }
             }
-            // What was wrong may have been mended in the file; if that is worse, the next attempt says what was wrong before.
+            // The file may have been corrected. If it cannot be read now, the next attempt reports the previous error.
             match self.credentials.reload(&self.pace).await {
                 Ok(reloaded) => self.credentials = reloaded,
                 Err(why) => tracing::warn!("{why}"),

@@ -1,5 +1,5 @@
-//! `rollcast.toml`: what to watch and where to serve, for those who do not want to say it every time. The command line and the
-//! environment win over the file. Every key is optional, none is ignored: a key that is not known is an error.
+//! `rollcast.toml`: the clusters to watch and the options of the server. The command line and the environment override
+//! the file. Every key is optional; an unknown key is an error.
 //!
 //! `docs/configuration.md` has an example and all keys; tests read both.
 
@@ -22,10 +22,10 @@ use crate::telemetry::clock::parse_duration;
 use crate::web::server_address::{BasePath, PublicUrl};
 
 const INVALID_SIZE: &str = "must be a size, such as 500MB or 2GB";
-/// Looked for where no file is named.
+/// Name of the file, if none is given.
 const NAME: &str = "rollcast.toml";
 
-/// `rollcast.toml`, read: the options of these names.
+/// Content of `rollcast.toml`: the options of these names.
 #[allow(missing_docs, reason = "the options have the help")]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -108,15 +108,15 @@ pub struct Cluster {
     pub namespaces: Vec<String>,
 }
 
-/// Accents of clusters: style sheets know each by its place.
+/// Accents of clusters. Style sheets refer to each by its index.
 const COLOURS: [&str; 9] = ["none", "blue", "amber", "pink", "green", "violet", "red", "teal", "grey"];
 
 impl Config {
-    /// Reads the named file, or the user's own where that is there. One that merely lies in the current folder is not read: a folder
-    /// may come from anybody, and the file names kubeconfigs, which name commands.
+    /// Reads the named file, or the user's own if it exists. Ignores a file in the current folder: a folder may come
+    /// from anybody, and the file names kubeconfigs, which name commands.
     ///
     /// # Errors
-    /// When the named file is not there, a file cannot be used, or every user can read a password in it.
+    /// When the named file does not exist, a file cannot be used, or every user can read a password in it.
     pub fn read(named: Option<&Path>) -> anyhow::Result<Self> {
         if named.is_none() && Path::new(NAME).exists() {
             tracing::warn!("the {NAME} in the current folder is ignored; use --config {NAME} to read it");

@@ -92,7 +92,7 @@ impl History {
     /// file.
     ///
     /// # Errors
-    /// When nothing says where, and this platform has no folder for that, or what is said names no database.
+    /// When no location is given and this platform has no default folder, or the address names no database.
     pub fn storage(&self, file: &Config) -> anyhow::Result<Option<Options>> {
         let LocationOptions { data_dir, history, .. } = &self.location;
         let LimitOptions { keep_for, keep_bytes } = self.limits;
@@ -129,8 +129,8 @@ impl LocationOptions {
     }
 }
 
-/// Reads a password from its file: everything but the end of its last line. No error repeats the path, for which somebody may have taken
-/// the password.
+/// Reads a password from its file: everything but the end of its last line. Errors do not repeat the path: somebody may
+/// have given the password in its place.
 fn read_password(file: &Path) -> anyhow::Result<Vec<u8>> {
     let mut password = std::fs::read(file).context("cannot read --history-password-file")?;
     private::check(file)?;
@@ -191,7 +191,7 @@ impl HistoryArguments {
     /// Returns location and limits of the stored history.
     ///
     /// # Errors
-    /// When nothing says where, and this platform has no folder for that, or what is said names no database.
+    /// When no location is given and this platform has no default folder, or the address names no database.
     pub fn options(&self) -> anyhow::Result<Options> {
         let limits = match self.what {
             HistoryCommand::Compact(LimitOptions { keep_for, keep_bytes }) => Limits::new(keep_for, keep_bytes),

@@ -57,9 +57,9 @@ pub struct Listen {
 pub struct ServerOptions {
     /// Address and port.
     pub listen: SocketAddr,
-    /// Certificate and key, where TLS is spoken.
+    /// Certificate and key, if the server speaks TLS.
     pub tls: Option<TlsFiles>,
-    /// Others may reach it although nobody has to sign in.
+    /// Others may connect although nobody has to sign in.
     pub is_insecure: bool,
     /// Its configuration for requests, without sign-in.
     pub site: Site,
@@ -77,7 +77,7 @@ impl Listen {
     /// Merges the options; the command line overrides the file.
     ///
     /// # Errors
-    /// When of a certificate and its key one is missing.
+    /// When only one of certificate and key is given.
     pub fn merge(self, file: &Config) -> anyhow::Result<ServerOptions> {
         let usual = SocketAddr::from(([127, 0, 0, 1], 7440));
         let hosts = if self.allow_host.is_empty() { file.allow_host.clone() } else { self.allow_host };

@@ -35,7 +35,7 @@ use crate::kube::credentials::Impersonation;
 
 /// Name of the program as a kubectl plugin.
 const PLUGIN: &str = "kubectl-rollcast";
-/// Name under which kubectl starts it for what may be typed next.
+/// Name under which kubectl starts the program to request completions.
 const COMPLETER: &str = "kubectl_complete-rollcast";
 
 /// Watch Kubernetes rollouts live in a browser. Rollcast only reads: it never changes anything in a cluster.
@@ -75,11 +75,11 @@ impl Cli {
         if is_named(program, PLUGIN) { command.bin_name("kubectl rollcast") } else { command }
     }
 
-    /// Reads what the program was started with. What the environment names besides for other commands is not in the way: only what
-    /// stands on the command line has to fit together.
+    /// Parses the command line. Variables of the environment that are meant for other commands cause no error: only
+    /// options of the command line must fit together.
     ///
     /// # Errors
-    /// When it makes no sense; the error is also how help is shown.
+    /// When it is invalid; a request for help is an error, too.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
         let command = Self::command_named_as(arguments.first());
@@ -103,9 +103,9 @@ impl Cli {
     }
 }
 
-/// Takes an empty variable of a namespace or server for one that is not set, as templates of container platforms write it. Makes `false` the default of a switch that
-/// its variable turns off: a default conflicts with no option. Switches that are also keys of the file are an `Option`, of which `None`
-/// leaves the choice to the file.
+/// Treats an empty variable of a namespace or server as one that is not set: templates of container platforms write
+/// such variables. Makes `false` the default of a switch that its variable turns off: a default conflicts with no
+/// option. Switches that are also keys of the file are an `Option`; `None` leaves the choice to the file.
 fn without_empty_or_false_variable(option: clap::Arg) -> clap::Arg {
     let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
     if ["namespace", "server"].contains(&option.get_id().as_str()) && option.get_env().is_some_and(is_empty) {
@@ -323,7 +323,7 @@ pub struct Export {
     /// URL of a running Rollcast server to export from, live or from its history, instead of a recording
     #[arg(long, env = "ROLLCAST_SERVER", value_parser = config::parse_nonempty, value_name = "URL")]
     pub server: Option<String>,
-    // The environment may name these for other commands: who makes a file of a recording need not name a server for them.
+    // The environment may set these for other commands: the export of a recording needs no server for them.
     #[command(flatten)]
     pub(crate) remote: RemoteOptions,
     /// Namespace of the Deployment, if several have one of that name [default with --server: default]

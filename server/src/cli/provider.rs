@@ -49,7 +49,7 @@ impl OidcArguments {
         let issuer = match (self.oidc_issuer, file.oidc_issuer) {
             (Some(issuer), _) => issuer,
             (None, Some(text)) => text.parse().map_err(|why: &str| {
-                // One with a user may hold a password as well.
+                // A URL with a user may contain a password, too.
                 let shown = if text.contains('@') { "…" } else { text.as_str() };
                 anyhow::anyhow!("the issuer URL {shown:?} is invalid: it {why}")
             })?,

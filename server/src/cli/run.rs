@@ -44,9 +44,9 @@ use crate::web::state::{Rollcast, Site};
 use crate::web::tls::TlsFiles;
 use crate::web::{connections, http};
 
-/// Exit code of a command that SIGINT or SIGTERM ended. Shells have it for SIGINT alone.
+/// Exit code of a command that SIGINT or SIGTERM ended. Shells use it for SIGINT alone.
 const INTERRUPTED: u8 = 130;
-/// Exit code of a command whose output has no reader any more, as with `head`. Shells have it for SIGPIPE.
+/// Exit code of a command whose output has no reader any more, as with `head`. Shells use it for SIGPIPE.
 pub const OUTPUT_CLOSED: u8 = 141;
 
 /// Runs a command to its end and returns the exit code.
@@ -172,7 +172,7 @@ async fn open(arguments: Open) -> anyhow::Result<()> {
     publish(served, listener, vec![hub], Viewers::default(), &path, !no_browser).await
 }
 
-/// Opens a page in the browser of the person at this machine. Where that fails, people open the address themselves.
+/// Opens a page in the browser on this machine. Errors are ignored: people can open the printed address.
 fn open_browser(address: String) -> JoinHandle<()> {
     // Some programs that open browsers return only when the browser ends.
     tokio::task::spawn_blocking(move || {
@@ -237,7 +237,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         let first = options.when_watched.then(|| viewers.clone());
         let played = tokio::spawn(replay::play(events, name, recording, options, first));
         if options.hold_at.is_some() {
-            // The first viewer sees the moment, not what came before.
+            // The first viewer sees the moment of `--hold-at`, not the events before it.
             played.await?;
             if let Some(archive) = &archive {
                 archive.checkpoint().await; // until then some of it may be on its way to the hub
@@ -249,7 +249,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
     publish(ServerOptions { site, ..served }, listener, hubs, viewers, "/", false).await
 }
 
-/// Names of clusters that are kept. Who plays a recording to keep it can do so later as well: what is wrong is said at once.
+/// Returns the names of stored clusters. Errors end the command at once: the recording can be replayed later.
 async fn kept_clusters(archive: &Archive) -> anyhow::Result<BTreeSet<String>> {
     let clusters = archive.read(|reader| reader.clusters()).await;
     if let Some(Unwritten { why, .. }) = &*archive.unwritten.borrow() {
@@ -272,7 +272,7 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
     kube::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
     let mut out = print::json();
     let mut is_begun = false;
-    // Why there are no objects yet, and when that ends the command.
+    // Reason why there are no objects yet, and the time at which it ends the command.
     let mut failure: Option<(String, Instant)> = None;
     let ends_at = |failure: &Option<(String, Instant)>| {
         failure.as_ref().map_or_else(|| Instant::now() + terminal::UNREACHABLE_AFTER, |(_, ends_at)| *ends_at)
@@ -286,7 +286,8 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
         };
         let Some(event) = event else { return Ok(()) };
         match event {
-            // A cluster that cannot be watched at all is told soon. Later the watches try again, and a list after an outage carries a gap.
+            // A cluster that cannot be watched at all is reported soon. Later the watches retry, and a list after an
+            // outage records a gap.
             SourceEvent::Health { kind, health: Health::Stale { why, .. }, .. } if !is_begun => {
                 let why = format!("cannot watch {} in {name}: {why}", kind.resource());
                 failure = Some((why, ends_at(&failure)));
@@ -409,7 +410,7 @@ async fn publish(
     let tls = tls.map(TlsFiles::open).transpose()?;
     address::set_base(site.server_address.base.as_str());
     let rollcast = Rollcast::new(hubs, assets::build(), viewers, site);
-    // Whoever reads the line below may end the program at once.
+    // A reader of the line below may end the program at once.
     let interrupted = signals::wait_for_interrupt();
     // The one line for people and scripts alike; logs go to standard error.
     let here =
@@ -437,7 +438,7 @@ async fn publish(
         () = interrupted => {}
     }
     if let Some(archive) = archive {
-        // A cluster whose history is still being read, and a store that does not respond, may take a while.
+        // Reading the history of a cluster may take a while, and so may a store that does not respond.
         let again = signals::wait_for_interrupt();
         tracing::info!("storing the last observations; interrupt again to end at once");
         let stored = async {

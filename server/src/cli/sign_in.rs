@@ -74,7 +74,7 @@ impl SignIn {
         self.auth.or(file.auth.mode).unwrap_or_default()
     }
 
-    /// Files with secrets that are used.
+    /// Returns the files with secrets that are used.
     pub fn secrets(&self, file: &Config) -> Vec<PathBuf> {
         let (mode, file) = (self.mode(file), &file.auth);
         let keys = self.session_keys.as_ref().or(file.session_keys.as_ref());
@@ -119,7 +119,7 @@ impl SignIn {
             }
         };
         let shares = match (kept, shares_file) {
-            // With a key that nobody else has, nobody else opens them, and nobody any more once the program has ended.
+            // Without a file of keys, no other server can open the links, and none can after the program has ended.
             (Some(Location::Postgres(server)), None) if keys_file.is_some() => {
                 Shares::in_database(keys, server.clone(), share::POLICY)
             }
@@ -172,7 +172,7 @@ impl SignIn {
     }
 }
 
-/// Others than a proxy are likely to be in it.
+/// Returns whether a network is likely to contain other hosts than a proxy.
 fn is_wide(network: &IpNet) -> bool {
     network.prefix_len() < if network.addr().is_ipv4() { 24 } else { 64 }
 }

@@ -14,8 +14,8 @@ use crate::kube::loopback::is_this_machine;
 /// Allowed parameters of an address.
 const PARAMETERS: &str = "application_name dbname host options password port sslcert sslkey sslmode sslrootcert user";
 
-/// The address of a database as written in options and files, with the password: it prints nothing of itself. [`Self::server`] finds its
-/// errors.
+/// The address of a database as written in options and files, with the password, so it never prints itself.
+/// [`Self::server`] reports its errors.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 pub struct DatabaseUrl(String);
 
@@ -207,7 +207,7 @@ mod tests {
             let wrong = server(&format!("postgres://me:{password}@{rest}")).unwrap_err();
             assert_eq!(wrong, "it has more than one @: write an @ in the password as %40");
         }
-        // What stands before the sign is taken for the port.
+        // The text before this character is taken for the port.
         for password in ["/secret", "7/secret", "7?secret", "7?a=secret&b", "7#secret"] {
             let wrong = server(&format!("postgres://me:{password}@host/db")).unwrap_err();
             assert!(wrong.starts_with("a /, ? or # comes before its @") && !wrong.contains("secret"), "{wrong}");

@@ -22,7 +22,7 @@ use tokio::runtime::Runtime;
 
 use crate::telemetry::error_chain;
 
-/// Sockets and timers of all connections. Callers wait in threads of their own, without a runtime.
+/// Runs sockets and timers of all connections. Callers wait in threads of their own, without a runtime.
 #[expect(clippy::expect_used, reason = "without a thread no part of the program works")]
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
@@ -47,7 +47,8 @@ pub enum StoreError {
     Failed(String),
 }
 
-/// Words of SQLite in the statements of migrations, and those of PostgreSQL. The last one begins lines that are for PostgreSQL alone.
+/// Words of SQLite in the statements of migrations, and PostgreSQL's words for them. The last one begins lines for
+/// PostgreSQL alone.
 const WORDS: [(&str, &str); 5] = [
     ("id INTEGER PRIMARY KEY", "id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
     ("INTEGER", "BIGINT"),
@@ -77,7 +78,7 @@ impl From<u32> for Value {
 
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
-        // Text of a cluster may have the one character that PostgreSQL refuses.
+        // Text of a cluster may contain NUL, the one character that PostgreSQL refuses.
         Self(AnyValueKind::Text(Arc::new(text.replace('\0', "\u{fffd}"))))
     }
 }

@@ -37,8 +37,8 @@ pub fn check_served(path: &Path, is_for_others: bool) -> Result<(), ExposedSecre
     }
 }
 
-/// Creates a file for its owner alone, or restricts an existing one, which an earlier version may have created. That is not opened: SQLite
-/// would lose its locks when it is closed.
+/// Creates a file for its owner alone, or restricts an existing one, which an earlier version may have created. Does
+/// not open an existing file: SQLite would lose its locks when it is closed.
 pub fn create(path: &Path) -> io::Result<()> {
     match create_new(path) {
         Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {

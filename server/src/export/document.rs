@@ -29,7 +29,7 @@ const NEEDED: [Part; 2] = [Part::Pictures, Part::Details];
 
 fn parts() -> Option<EmbeddedFiles> {
     let mut program = assets::file("pkg/rollcast_bg.wasm")?.into_owned();
-    // What is alike in them is packed once.
+    // Packed together, so that repeated content is compressed once.
     let mut files = vec![("program".to_owned(), program.len())];
     for file in NEEDED.into_iter().flat_map(assets::part) {
         let part = assets::part_file(&file)?;
@@ -69,12 +69,13 @@ fn with_fonts(sheet: &str) -> String {
     with
 }
 
-/// Bytes as text, compressed.
+/// Returns bytes as text, compressed.
 fn packed(bytes: &[u8], level: i32) -> Option<String> {
     Some(STANDARD.encode(zstd::bulk::compress(bytes, level).ok()?))
 }
 
-/// Packs what the file holds: the program, the rollout, and how the cluster was reached. Takes up to some seconds of a processor.
+/// Packs the content of the file: the program, the rollout, and the connection to the cluster. Takes up to some seconds
+/// of CPU.
 pub fn enclose(export: &Export, connection: &ConnectionStatus) -> Result<EmbeddedFiles, ExportError> {
     let parts = PARTS.clone().ok_or(ExportError::NoPage)?;
     let content = wire::encode(export).map_err(|error| ExportError::Page(error.to_string()))?;

@@ -27,10 +27,11 @@ use crate::history::store::{EpisodeSelector, StoreError};
 use crate::hub::{Handle, HubReader};
 use crate::kube::InitialState;
 
-/// Sizes are numbers of changes and objects. Only who came by a link follows an excerpt.
+/// Sizes are numbers of changes and objects. Only viewers with a link follow an excerpt.
 const LIMITS: CacheLimits =
     CacheLimits { cached: (64, 4 * MOST_CHANGES), used: (256, 8 * MOST_CHANGES), builds: 4, of_one: 64, of_links: 64 };
-/// An excerpt that nobody uses is made again after this: it may not be stored any more. So is what is not known.
+/// Time after which an unused excerpt is made again: it may not be stored any more. A missing one is looked up again
+/// after the same time.
 const SETTLED_TTL: Duration = Duration::from_secs(30);
 /// Like [`SETTLED_TTL`] for a rollout in progress, for unreadable history, and for clusters that are still connecting.
 const UNSETTLED_TTL: Duration = Duration::from_secs(2);
@@ -50,7 +51,7 @@ impl Excerpts {
     /// Opens the excerpt of a link, from the hub of its cluster or from the stored history.
     ///
     /// # Errors
-    /// When nothing is known of it, what is stored cannot be read, or there is no room for one more.
+    /// When it is unknown, the stored data cannot be read, or there is no room for one more.
     pub async fn open(&self, live: &Handle, stored: Option<(Archive, RolloutCache)>, scope: &LinkScope) -> OpenResult {
         let (live, of) = (live.clone(), scope.clone());
         let build = move |permit| async move {
@@ -92,7 +93,7 @@ async fn create(
     Ok(StaticHub { hub, size, to_millis, most_millis: to_millis, is_settled, fresh_until })
 }
 
-/// Returns for how long a failure is cached. If there was no room, the next client may have it.
+/// Returns for how long a failure is cached. If there was no room, the next client may get it.
 fn missing_for(live: &Handle, why: &OpenError) -> Duration {
     let is_listed = !matches!(live.connection().borrow().state, ConnectionState::Connecting);
     match why {
@@ -135,7 +136,7 @@ async fn copy(hub: &Handle, scope: &LinkScope) -> Option<ExcerptData> {
 /// # Errors
 /// When the history cannot be read.
 pub async fn exists(live: &Handle, archive: Option<&Archive>, scope: &LinkScope) -> Result<bool, StoreError> {
-    // Nobody has seen what is still to come: the last episode before it does not show it.
+    // Nobody has seen a future moment: the last episode before it does not show it.
     if matches!(scope, LinkScope::Moment { at_millis, .. } if *at_millis > live.now_millis()) {
         return Ok(false);
     }
@@ -181,7 +182,7 @@ fn find_span(reader: &HubReader<'_>, scope: &LinkScope) -> Option<ExcerptSpan> {
     let (from_millis, to_millis, is_settled, title) = match scope {
         LinkScope::Rollout { revision, .. } => {
             let at = known.rollouts.iter().rposition(|rollout| rollout.revision == *revision)?;
-            // Nothing is told of the next one: its first sign comes before it begins.
+            // The next rollout is left out: its first sign comes before it begins.
             let next = match at + 1 == known.rollouts.len() {
                 true => rollout::next_sign_millis(model, known).map(|sign| sign - 1),
                 false => rollout::last_moment_millis(model, known, at),

@@ -2,13 +2,13 @@
 //! Owns redaction, the embedded files of the page, and the limit on exports.
 //! Must not know the web.
 //!
-//! One rollout as one file: a page that needs no server and no network, with everything that was said and told of it.
+//! One rollout as one file: a page that needs no server and no network, with all its sentences.
 //!
 //! ```text
 //!   hub ──► data (copies, in the hub's task) ──► Export (elsewhere) ──► redacted ──► document: program, style and data inside
 //! ```
 //!
-//! What the fields of `record` do not hold cannot be in it: it is made from the same facts, and shows what pages show.
+//! The file contains only the fields of `record`: it is made from the same facts, and shows what pages show.
 
 pub mod assets;
 mod document;
@@ -47,13 +47,13 @@ pub struct ExportFile {
 
 /// Makes the file of a rollout from a hub.
 ///
-/// Most of the work cannot be cancelled: whoever may leave has it made by a task of its own.
+/// Most of the work cannot be cancelled: callers that may be cancelled run it in a task of its own.
 ///
 /// # Errors
 /// When there is no such rollout, or the page cannot be made.
 pub async fn html(hub: &Handle, request: ExportRequest) -> Result<ExportFile, ExportError> {
     let ExportRequest { workload, revision, is_redacted } = request;
-    // Files are handed on: errors, which name what is the operator's business, are not in them.
+    // Files are passed on to others, so they contain no errors, which are for operators.
     let told = ClusterPermissions::AllByLink.of_connection(hub.connection().borrow().clone());
     let connection = ConnectionStatus::new(&told, hub.state_since_millis());
     let data = hub.read(move |reader| rollout_data::gather(reader, workload, revision)).await?;

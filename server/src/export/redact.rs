@@ -12,11 +12,11 @@ use timeline::model::story::Happening;
 use super::error::ExportError;
 use super::rollout_data::RolloutData;
 
-/// Most names that are replaced, and the longest one in bytes. Who edits a namespace can have any number of them recorded, and each word
-/// of 16 MB is looked up among them.
+/// Most names that are replaced, and the longest one in bytes. A user who can edit a namespace can add any number of
+/// names to a recording, and each word of 16 MB is looked up among them.
 const MOST_NAMES: usize = 20_000;
 const LONGEST_NAME: usize = 1_024;
-/// Fewest bytes of a name that tell something of it where a message was cut.
+/// Fewest bytes of a name that are replaced where a message was cut.
 const CUT_NAME: usize = 3;
 
 /// Replacements, in the order of the names.
@@ -27,7 +27,7 @@ pub struct Names(Vec<Replacement>);
 struct Replacement {
     name: String,
     other: String,
-    /// Where the longest of the others stands with which the name begins.
+    /// Index of the longest other name with which the name begins.
     shorter: Option<usize>,
 }
 
@@ -74,7 +74,7 @@ impl NameSets {
     }
 }
 
-/// Names images: the same repository has the same name, each of its tags and digests another one.
+/// Names images: the same repository gets the same name, each of its tags and digests another one.
 fn images(found: &BTreeSet<String>, names: &mut BTreeMap<String, String>) {
     let mut repositories: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for image in found.iter().filter(|image| !image.is_empty()) {
@@ -91,7 +91,7 @@ fn images(found: &BTreeSet<String>, names: &mut BTreeMap<String, String>) {
             }
             names.entry(image.to_owned()).or_insert(other);
         }
-        // A short one may be the name of a Deployment as well.
+        // A short repository may be the name of a Deployment as well.
         if repository.contains(['/', '.']) {
             names.entry(repository.to_owned()).or_insert(name);
         }
@@ -117,7 +117,7 @@ impl Names {
     /// Collects the names in the data of a rollout and in its file.
     ///
     /// # Errors
-    /// When what the file tells cannot be looked through, or has too many names.
+    /// When the content of the file cannot be searched, or has too many names.
     pub fn collect(data: &RolloutData, export: &Export) -> Result<Self, ExportError> {
         let end = data.final_model();
         let mut found = NameSets::default();
@@ -164,7 +164,7 @@ impl Names {
     /// Returns the replacement of the longest name with which a text begins, and the text behind that.
     fn longest<'a>(&self, text: &'a str, is_cut: bool) -> Option<(&str, &'a str)> {
         let behind = self.0.partition_point(|known| known.name.as_str() <= text);
-        // Messages are cut before names are replaced. Of several names that begin like this any hides it.
+        // Messages are cut before names are replaced. Any of several names with this beginning replaces it.
         let is_begun = |known: &&Replacement| is_cut && text.len() >= CUT_NAME && known.name.starts_with(text);
         if let Some(known) = self.0.get(behind).filter(is_begun) {
             return Some((known.other.as_str(), ""));
@@ -206,13 +206,13 @@ impl Names {
     /// Replaces these names in the content of a file.
     ///
     /// # Errors
-    /// When what comes out cannot be read any more.
+    /// When the result cannot be parsed.
     pub fn redact(&self, export: &Export) -> Result<Export, ExportError> {
         self.redact_export(export).map_err(|error| ExportError::Redaction(error.to_string()))
     }
 
     fn redact_export(&self, export: &Export) -> Result<Export, ron::Error> {
-        // This form tells texts, which are quoted, from the names of variants, which are not.
+        // RON distinguishes texts, which are quoted, from the names of variants, which are not.
         let text = ron::to_string(export)?;
         let mut is_escaped = false;
         let pieces = text.split(|letter: char| {
@@ -268,7 +268,8 @@ impl Names {
     }
 }
 
-/// Images that messages of the kubelet name: those of containers that were added to a pod stand in no template.
+/// Returns the images that messages of the kubelet name: those of containers that were added to a pod are in no
+/// template.
 fn quoted_images(text: &str) -> impl Iterator<Item = String> {
     let quoted = text.split("image \"").skip(1).filter_map(|rest| rest.split('"').next());
     quoted.filter(is_image).map(str::to_owned)

@@ -36,7 +36,7 @@ pub struct RolloutData {
     to_millis: Millis,
 }
 
-/// Copies what is needed of a rollout: of the last one, where no revision is named. Called in the hub's task, and short.
+/// Copies the data of a rollout: of the last one, if no revision is named. Called in the hub's task, and short.
 pub fn gather(reader: &HubReader<'_>, workload: Workload, revision: Option<u64>) -> Option<RolloutData> {
     let model = reader.timeline.model();
     let known = workload.find(model)?;
@@ -71,9 +71,9 @@ pub(super) fn shown_span(
     let first = deployment.known_since_millis();
     let (from, to) = match (rollout.started_millis, ended) {
         (Some(started), Some(_)) => rollout_span::shown_span(started, ended, last),
-        // What goes on is shown up to now, however long it does.
+        // A rollout in progress is shown up to now, however long it takes.
         (Some(started), None) => (rollout_span::shown_span(started, None, last).0, last.unwrap_or(now_millis)),
-        // One that was superseded ends before the first sign of the next one, or before the gap in which that one began.
+        // A superseded rollout ends before the first sign of the next one, or before the gap in which that one began.
         (None, _) => (first, rollout.completed_millis.or(last).unwrap_or(now_millis)),
     };
     Some((rollout.revision, from.max(first), to.min(now_millis)))
@@ -100,7 +100,8 @@ impl RolloutData {
         self.past.at(self.to_millis)
     }
 
-    /// Calls `see` with each state of a pod of which the file may tell. Sentences name what the last states have no more.
+    /// Calls `see` with each state of a pod that the file may contain. Sentences also name what the last states no
+    /// longer have.
     pub fn for_each_pod_state(&self, mut see: impl FnMut(&PodNow)) {
         self.past.at(self.from_millis).pods.values().for_each(|pod| see(&pod.now));
         for (_, change) in self.past.changes() {
@@ -112,7 +113,7 @@ impl RolloutData {
         }
     }
 
-    /// Calls `see` with each state of a Deployment of which the file may tell.
+    /// Calls `see` with each state of a Deployment that the file may contain.
     pub fn for_each_deployment_state(&self, mut see: impl FnMut(&DeploymentNow)) {
         self.past.at(self.from_millis).deployments.values().for_each(|known| see(&known.now));
         for (_, change) in self.past.changes() {
@@ -180,7 +181,7 @@ impl RolloutData {
         let ticks = std::iter::successors(Some(self.from_millis), |at| at.checked_add(step));
         let ticks = ticks.take_while(|at| *at < self.to_millis);
         let all: BTreeSet<Millis> = changes.chain(ticks).chain([self.to_millis]).collect();
-        // Of very many changes not every one has words of its own.
+        // With very many changes, not each of them gets sentences of its own.
         let apart = if all.len() as Millis > MOST_MOMENTS { span / MOST_MOMENTS } else { 0 };
         let mut last = Millis::MIN;
         let is_apart = |at: &Millis| {
@@ -208,7 +209,7 @@ impl RolloutData {
                 }
             }
             let is_end = at_millis == self.to_millis;
-            // Changes before the first moment may not be kept.
+            // Changes before the first moment may not be stored.
             let is_begin_or_end = is_end || at_millis == self.from_millis;
             if is_begin_or_end {
                 changed.clone_from(pods);

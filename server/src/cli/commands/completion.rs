@@ -1,5 +1,5 @@
-//! `rollcast completion` and `rollcast manual`: files for shells and for `man`, made from the command line itself. And the answers to kubectl
-//! that complete `kubectl rollcast`.
+//! `rollcast completion` and `rollcast manual`: files for shells and for `man`, generated from the command line. Also
+//! the responses to kubectl that complete `kubectl rollcast`.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -17,8 +17,9 @@ pub fn completion(mut command: clap::Command, shell: Shell) -> io::Result<()> {
     print::out().write_all(&script)
 }
 
-/// Prints what may stand in place of the last argument, as kubectl reads it of a program `kubectl_complete-PLUGIN`: a line for each, with its
-/// help after a tab; then what the shell does with them, as cobra numbers it: 4 completes no files, 0 does if there is nothing else.
+/// Prints the completions of the last argument, as kubectl reads them from a program `kubectl_complete-PLUGIN`: a line
+/// for each, with its help after a tab; then the directive for the shell, by the numbers of cobra: 4 completes no
+/// files, 0 does if there is nothing else.
 pub fn for_kubectl(mut command: clap::Command, arguments: &[OsString]) -> io::Result<()> {
     let last = arguments.len().saturating_sub(1);
     let candidates = engine::complete(&mut command, arguments.to_vec(), last, None).unwrap_or_default();

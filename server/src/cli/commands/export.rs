@@ -1,4 +1,4 @@
-//! `rollcast export`: one file of a rollout, made here of a recording, or by a running Rollcast.
+//! `rollcast export`: one file of a rollout, made here from a recording, or by a running Rollcast.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -22,7 +22,7 @@ use crate::telemetry::print;
 /// When the recording cannot be read or the server does not answer, there is no such rollout, or the file cannot be written.
 pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let file = PathBuf::from(&arguments.of);
-    // A server may be named by the environment, for other commands.
+    // The environment may name a server for other commands.
     let is_there = file.exists() && !file.is_dir(); // a pipe of the shell is no regular file
     let is_recording = file.as_os_str() == "-" || is_there || arguments.deployment.is_some();
     if let Some(server) = arguments.server.as_ref().filter(|_| !is_recording) {
@@ -61,7 +61,7 @@ fn read(path: &Path) -> anyhow::Result<Recording> {
     Ok(recording)
 }
 
-/// Chooses by name: several Deployments may have had it.
+/// Chooses a Deployment by its name, which several may have had.
 async fn choose_deployment(hub: &Handle, arguments: &cli::Export) -> anyhow::Result<Workload> {
     let known: BTreeSet<(String, String)> = hub
         .read(|reader| {
@@ -90,7 +90,7 @@ async fn choose_deployment(hub: &Handle, arguments: &cli::Export) -> anyhow::Res
     }
 }
 
-/// Finds the last Deployment of this name that had a rollout of the revision: the present one may not have it.
+/// Finds the last Deployment of this name that had a rollout of the revision: the current one may not have had it.
 async fn last_with_revision(hub: &Handle, workload: &Workload, revision: u64) -> anyhow::Result<Option<Uid>> {
     let Workload { namespace, name, .. } = workload.clone();
     let uid = hub.read(move |reader| {

@@ -1,4 +1,4 @@
-//! `rollcast history`: what operators do with what is kept.
+//! `rollcast history`: commands for operators on the stored history.
 
 use std::io::Write;
 
@@ -22,7 +22,7 @@ fn reader(options: &Options) -> anyhow::Result<Reader> {
     Ok(Reader::new(&options.location))
 }
 
-/// Reads everything that is kept, and says what there is; also while a Rollcast writes it.
+/// Reads the whole stored history and describes it; also while a Rollcast writes to it.
 ///
 /// # Errors
 /// When something is damaged or cannot be read.
@@ -35,10 +35,10 @@ pub fn check(options: &Options) -> anyhow::Result<String> {
     Ok(format!("{clusters}, {rollouts}{others}, {}: no damage found", count(found.lines, "observation")))
 }
 
-/// Joins and evicts at once what would be in time.
+/// Merges and evicts now what a server would merge and evict over time.
 ///
 /// # Errors
-/// When a Rollcast writes it, or something cannot be read or written.
+/// When a Rollcast writes to the history, or something cannot be read or written.
 pub fn compact(options: &Options) -> anyhow::Result<String> {
     reader(options)?;
     let mut store = options.location.open_alone(options.limits)?;
@@ -51,7 +51,7 @@ pub fn compact(options: &Options) -> anyhow::Result<String> {
 /// Writes a rollout as a recording.
 ///
 /// # Errors
-/// When it is not kept, or cannot be read or written.
+/// When it is not stored, or cannot be read or written.
 pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Write) -> anyhow::Result<()> {
     let reader = reader(options)?;
     let search = Search {

@@ -1,5 +1,5 @@
-//! Commands that begin, print and end: `rollcast` alone, `rollcast completion`, `rollcast export` and `rollcast history`. They stand above
-//! what they use, so that neither history nor export knows the command line.
+//! Commands that print and exit: `rollcast` alone, `rollcast completion`, `rollcast export` and `rollcast history`.
+//! They are above the modules that they use, so that neither history nor export knows the command line.
 
 pub mod completion;
 pub mod export;

@@ -1,4 +1,4 @@
-//! `rollcast` alone: what it finds to watch, and the commands that fit.
+//! `rollcast` alone: prints which clusters it finds, and the commands for them.
 
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -11,8 +11,8 @@ use timeline::wire::ConnectionState;
 use super::follower::Follower;
 use super::plain;
 
-/// A cluster that is watched here and was never live cannot be watched once it has been stale for this time. A watch tries
-/// again within four seconds, if the API server does not ask for more: one failed response says nothing.
+/// Time after which a cluster that is watched here and was never live counts as unreachable. A watch retries within
+/// four seconds, if the API server does not ask for more: one failed response proves nothing.
 pub(in crate::cli) const UNREACHABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// Results of `rollcast wait`; the numbers are the exit codes.
@@ -31,9 +31,9 @@ pub enum WaitOutcome {
 pub(super) enum Decision {
     /// The rollout came to its end. It failed also if the Deployment that was waited for is gone.
     Ended(WaitOutcome),
-    /// There is none of that name, and was none when waiting began.
+    /// No Deployment has the name, and none had it when waiting began.
     Missing,
-    /// The cluster cannot be watched, and why.
+    /// The cluster cannot be watched; with the reason.
     CannotWatch(String),
 }
 
@@ -43,12 +43,12 @@ pub(super) enum Decision {
 pub(super) struct WaitDecider {
     namespace: String,
     fail_fast: bool,
-    /// The cluster is watched here: one that cannot be reached is told soon, without waiting for the deadline.
+    /// The cluster is watched here: an unreachable one is reported soon, without waiting for the deadline.
     is_here: bool,
     was_live: bool,
     /// Time since which a cluster that was never live is stale.
     stale_since: Option<Instant>,
-    /// Something of that name was there since waiting began.
+    /// A Deployment of that name existed since waiting began.
     was_there: bool,
     /// The Deployment that is waited for, once it is known.
     pub(super) uid: Option<Uid>,
@@ -105,7 +105,7 @@ impl WaitDecider {
             (Some(wanted), there) if there != Some(wanted) => Some(Decision::Ended(WaitOutcome::Failed)),
             (_, there) => {
                 self.uid = there;
-                // A rollback may keep the condition that says that the deadline of the rollout before passed.
+                // After a rollback, the status may keep the condition that the deadline of the previous rollout passed.
                 let known = there.and_then(|uid| follower.copy.model.deployments.get(&uid));
                 let last = known.and_then(|known| known.rollouts.last());
                 let is_in_time = last.is_some_and(|last| last.is_open() && last.deadline_exceeded_millis.is_none());
@@ -143,7 +143,7 @@ mod tests {
     const STALE: ConnectionState =
         ConnectionState::Stale { since_millis: 1, retry_at_millis: None, why: String::new() };
 
-    /// A follower of a server, and who waits.
+    /// A follower of a server, and the wait for its Deployment.
     struct Case {
         follower: Follower,
         waiting: WaitDecider,
@@ -180,7 +180,7 @@ mod tests {
             self.holds(None, Objects::default(), Said::default())
         }
 
-        /// A snapshot with the Deployment of that number, of which so many replicas of 2 are updated.
+        /// Applies a snapshot with the Deployment of that number, of which so many replicas of 2 are updated.
         fn there(&mut self, number: u64, updated: u32) -> Option<Decision> {
             let json = format!(
                 r#"{{"metadata":{{"name":"web","namespace":"shop","uid":"00000000-0000-4000-8000-{number:012x}","generation":1}},
@@ -189,7 +189,7 @@ mod tests {
             self.observes(&mut Timeline::new(), 1_000, &json)
         }
 
-        /// A snapshot with what a timeline makes of a Deployment.
+        /// Applies a snapshot of a timeline after an observation of a Deployment.
         fn observes(&mut self, timeline: &mut Timeline, millis: Millis, json: &str) -> Option<Decision> {
             let object = Object::decode(timeline::fact::Kind::Deployment, json).unwrap();
             let uid = object.uid().unwrap();
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(case.there(1, 2), None);
         assert_eq!(case.state(STALE), None);
         assert_eq!(case.passes(Duration::from_secs(60)), None);
-        // It is live again, and what was applied meanwhile is rolling out.
+        // The cluster is live again, and a change made meanwhile is rolling out.
         assert_eq!(case.there(1, 1), None);
         assert_eq!(case.state(ConnectionState::Live), None);
         assert_eq!(case.passes(MAY_LAG), None);
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(case.decide(), None);
         assert_eq!(case.frame(ServerFrame::Heartbeat { now_millis: 5 }), None);
         assert_eq!(case.passes(Duration::from_secs(9)), None);
-        // The server was started again and has not listed yet: what it lacks is not missing.
+        // The server restarted and has not listed yet: a Deployment that it lacks is not missing.
         case.epoch = 2;
         assert_eq!(case.nothing(), None);
         assert_eq!(case.state(ConnectionState::Connecting), None);
@@ -305,7 +305,7 @@ mod tests {
         }
     }
 
-    /// By Recreate, out of a rollout whose deadline passed: the condition moves once the status shows progress.
+    /// Tests Recreate after a rollout whose deadline passed: the condition changes once the status shows progress.
     #[test]
     fn a_deadline_that_passed_for_the_rollout_before_decides_nothing() {
         let deployment = |number: u32, passed: &str| {

@@ -8,14 +8,14 @@ use timeline::wire::{Connection, ConnectionState, Forbidden, ServerFrame};
 
 use super::feed::FeedEvent;
 
-/// A server may know of a change this much later than whoever made it, and a watch that goes on where it broke brings what
-/// it missed within this time: what a connection says that has been live for less is not yet the last word.
+/// Longest delay of data that counts as final. A server may learn of a change this much later than its author, and a
+/// resumed watch delivers the missed events within this time.
 pub(super) const MAY_LAG: Duration = Duration::from_secs(1);
 
 /// Copy of one Deployment.
 #[derive(Default)]
 pub(super) struct Follower {
-    /// It and what is said of it.
+    /// The Deployment and its sentences.
     pub copy: DeploymentCopy,
     /// Connection state of the source; `None` before the first frame.
     pub connection: Option<Connection>,
@@ -36,7 +36,7 @@ impl Follower {
         Self { may_lag: remote, ..Self::default() }
     }
 
-    /// Takes what a feed delivers. `false`: frames are missing, and only a new feed can help.
+    /// Applies an event of a feed. Returns `false` if frames are missing: only a new feed can help.
     pub(super) fn handle(&mut self, heard: FeedEvent, arrived: Instant) -> bool {
         let fits = match heard {
             FeedEvent::Frame(frame) => {

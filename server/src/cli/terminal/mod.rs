@@ -2,15 +2,16 @@
 //! Owns the picture in the terminal, the exit codes, and the client of a running server.
 //! Must not know the web.
 //!
-//! `rollcast trace` shows one live, `rollcast wait` waits for some and says why not.
+//! `rollcast trace` shows one live; `rollcast wait` waits for some, and says why they are not complete.
 //!
 //! ```text
 //!   a cluster (list and watch here)  ─┐                     ┌─► trace: a picture (terminal) or lines (pipe)
 //!                                     ├─► feed ─► follower ─┤
 //!   a running Rollcast (--server)  ───┘   frames   copy     └─► wait: an exit code and the reason
 //! ```
-//! Both sources give the frames that pages get, so the terminal says what the page says. Text from a cluster is part of a line only
-//! through [`plain`], and lines reach the terminal only through [`print`](crate::telemetry::print).
+//! Both sources give the frames that pages get, so the terminal shows the sentences of the page. Text from a cluster
+//! becomes a part of a line only through [`plain`], and lines reach the terminal only through
+//! [`print`](crate::telemetry::print).
 
 mod decide;
 mod feed;
@@ -32,7 +33,7 @@ pub use share::share;
 pub use trace::trace;
 pub use wait::wait;
 
-/// Makes a text a part of one line.
+/// Converts a text to a part of one line.
 fn plain(text: &str) -> String {
     timeline::words::visible(text).collect()
 }

@@ -17,7 +17,7 @@ use crate::hub::Handle;
 use crate::kube::{self, Counters};
 use crate::telemetry::print;
 
-/// A document must be there within this time, and is no larger.
+/// Timeout and maximum size of a document.
 const LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_secs(5), max_bytes: 256 << 20 };
 
 /// The cluster and the namespace of rollouts.
@@ -31,12 +31,12 @@ pub(super) struct Origin {
 pub(super) enum Source {
     /// The cluster is watched here.
     Hub(Handle),
-    /// A running Rollcast, with its Deployments when it was asked, by namespace and name.
+    /// A running Rollcast, with its Deployments at the start, by namespace and name.
     Server(RemoteServer, Vec<(String, String)>),
 }
 
 impl Origin {
-    /// Starts to watch, or asks the server what it watches.
+    /// Starts to watch the cluster, or requests the Deployments of the server.
     pub(super) async fn open(from: &FollowOptions) -> anyhow::Result<Self> {
         if let Some(address) = &from.server {
             let server = RemoteServer::new(address, from.remote.token_file.as_deref())?;

@@ -12,9 +12,9 @@ use timeline::{Millis, Model, order, rollout, say};
 use super::follower::Follower;
 use super::{moment, plain};
 
-/// Lines of the story that are always shown, where there is room for anything.
+/// Lines of the story that are always shown, if there is room for anything.
 const STORY_LINES: usize = 6;
-/// Lines of pod marks per revision, where pods have no line of their own.
+/// Lines of pod marks per revision, if pods have no line of their own.
 const MARK_LINES: usize = 4;
 
 /// A block of pods: one ReplicaSet, or the pods out of rotation.
@@ -23,7 +23,7 @@ struct Block<'f> {
     pods: Vec<&'f Pod>,
 }
 
-/// Draws what is known, for a terminal of this size.
+/// Draws the current state, for a terminal of this size.
 pub(super) fn picture(
     follower: &Follower,
     heading: &str,
@@ -304,7 +304,7 @@ mod tests {
     use super::*;
     use crate::feed::recording::Recording;
 
-    /// Follows a recording for so many seconds; until when that is.
+    /// Follows a recording for so many seconds; also returns the time at its end.
     fn followed(recording: &str, seconds: i64) -> (Follower, Millis) {
         let recording = Recording::read(recording);
         let until = recording.span().unwrap().0 + seconds * 1000;

@@ -1,4 +1,5 @@
-//! `rollcast wait --settle`: a complete rollout counts after a calm time. Pure: takes the follower's state.
+//! `rollcast wait --settle`: a complete rollout counts only after a time without failures. Pure: takes the follower's
+//! state.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +12,12 @@ use super::follower::Follower;
 
 /// A container has recovered after this time without an exit.
 const RECOVERS_MILLIS: Millis = 60_000;
-/// Restarts of older pods are no news of the rollout.
+/// Age of a pod after which its restarts do not concern the rollout.
 const NEW_MILLIS: Millis = 600_000;
-/// Without a readiness probe a pod is ready once its process was started, which says nothing yet: one that ends at once has done so
-/// within this time.
+/// Time in which a process that fails at its start has ended. Without a readiness probe a pod is ready once its process
+/// was started, which proves nothing yet.
 const STARTS_MILLIS: Millis = 10_000;
-/// A pod that is not beyond doubt is looked at again after this time.
+/// Interval of checking a pod that may still fail.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Waits until a complete rollout has been calm for a while: no exit, no restart, nothing lost.
@@ -31,7 +32,7 @@ struct CalmPeriod {
     since: Instant,
     /// Restarts of the pods that are there.
     restarts: Vec<(Uid, u32)>,
-    /// It lasted for long enough and a new pod may still fail: when that was looked at last.
+    /// It lasted for long enough, but a new pod may still fail: time of the last check.
     doubted_at: Option<Instant>,
 }
 
@@ -40,7 +41,7 @@ impl SettleTimer {
         Self { lasts, fail_fast, calm: None }
     }
 
-    /// Starts over, as the rollout is not complete, or that is not known.
+    /// Starts over: the rollout is not complete, or its state is unknown.
     pub(super) fn reset(&mut self) {
         self.calm = None;
     }
@@ -99,7 +100,7 @@ fn is_in_doubt(follower: &Follower, now: Instant) -> bool {
     })
 }
 
-/// Pods that serve, with their restarts, in order. One that comes or goes alters it as well.
+/// Returns the pods that serve, with their restarts, in order. A pod that comes or goes changes the result as well.
 fn restarts(follower: &Follower) -> Vec<(Uid, u32)> {
     let Some(deployment) = follower.copy.deployment else { return Vec::new() };
     let pods = follower.copy.model.pods_of_deployment(deployment).into_iter();

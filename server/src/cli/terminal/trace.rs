@@ -16,13 +16,13 @@ use super::{clock, feed, moment, options, picture, plain};
 use crate::telemetry::print;
 use crate::telemetry::signals;
 
-/// Durations in the picture run on this often.
+/// Interval of redrawing, so that durations in the picture advance.
 const REDRAW_EVERY: Duration = Duration::from_millis(200);
-/// Keys are looked for this often.
+/// Interval of checking for keys.
 const KEYS_EVERY: Duration = Duration::from_millis(100);
 
-/// A line about something done from outside is printed at this age. Watches of different kinds overtake each other: until then the end of
-/// a pod may turn out to be a step of the rollout.
+/// Age at which a line about an external action is printed. Watches of different kinds overtake each other: until then
+/// the end of a pod may turn out to be a step of the rollout.
 const SETTLED_MILLIS: Millis = 1_500;
 
 /// Runs the command until it is interrupted.
@@ -48,7 +48,7 @@ pub async fn trace(arguments: options::Trace) -> anyhow::Result<()> {
         let ended = follow(&origin, &name, &mut follower, keys(), draw).await;
         ratatui::try_restore()?;
         ended?;
-        // What was last seen stays on the screen.
+        // The last state stays on the screen.
         writeln!(print::out(), "{}", plain(&heading))?;
         print_news(&mut PrintedLines::default(), &follower, &mut print::out())?;
         return Ok(());
@@ -67,7 +67,7 @@ pub async fn trace(arguments: options::Trace) -> anyhow::Result<()> {
     ended
 }
 
-/// Follows a rollout until somebody wants to leave. Shows it after each frame, and every so often besides.
+/// Follows a rollout until the user leaves. Shows it after each frame, and at an interval.
 async fn follow(
     origin: &Origin,
     name: &str,
@@ -94,7 +94,7 @@ async fn follow(
     }
 }
 
-/// Says when somebody wants to leave: q, Escape or Ctrl-C.
+/// Sends a message when the user leaves: q, Escape or Ctrl-C.
 fn keys() -> mpsc::Receiver<()> {
     let (leave, wanted) = mpsc::channel(1);
     std::thread::spawn(move || {
@@ -127,7 +127,7 @@ pub(super) struct PrintedLines {
     has_unsettled: bool,
 }
 
-/// Writes what is new, a line each. What was seen is told only together with whether it is so now.
+/// Prints what is new, one line each. A sentence is printed only together with whether it is current.
 pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut impl Write) -> std::io::Result<()> {
     if follower.connection.is_none() && follower.lost.is_none() {
         return Ok(());
@@ -155,7 +155,7 @@ pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut
     let story = &follower.copy.said.story;
     let waits = told.waits_until_settled && follower.is_live();
     let is_settled = |line: &&Line| !waits || line.kind != LineKind::Outside || now - line.at_millis >= SETTLED_MILLIS;
-    // What was printed stays so, though the clock or the connection goes back.
+    // Printed lines stay, even if the clock or the connection goes back.
     let settled: Vec<&Line> = story.iter().filter(|line| is_settled(line) || told.lines.contains(line)).collect();
     for line in &settled {
         if !told.lines.contains(line) && !is_repeated(line, &told.lines, story) {
@@ -168,7 +168,7 @@ pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut
     }
     if let Some(view) = &follower.copy.said.view {
         let verdict = format!("[{}] {}", plain(&view.verdict.badge), plain(&view.verdict.sentence));
-        // A sentence that counts the seconds is told once.
+        // A sentence with a running duration is printed once.
         let lasting = without_durations(&verdict);
         if told.verdict != lasting {
             let last = if follower.is_live() { "" } else { "Last seen: " };
@@ -186,7 +186,7 @@ pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut
     out.flush()
 }
 
-/// Returns whether a line was printed with lower numbers or another duration: a crash loop, or an Event that comes again.
+/// Returns whether a line was printed before with lower numbers or another duration: a crash loop, or a repeated Event.
 fn is_repeated(line: &Line, printed: &[Line], story: &[Line]) -> bool {
     let words = |line: &Line| {
         let is_number = |word: &&str| word.trim_start_matches('(').bytes().all(|byte| byte.is_ascii_digit());

@@ -24,10 +24,10 @@ use super::{feed, options, plain};
 use crate::export;
 use crate::telemetry::print;
 
-/// Nobody waits longer; clocks cannot count for ever.
+/// Longest timeout: clocks cannot count for ever.
 const LONGEST_WAIT: Duration = Duration::from_hours(365 * 24);
 
-/// The file of the rollout is there this long after the deadline at the latest: a server may have stopped to respond.
+/// Time after the deadline in which the file of the rollout must arrive: a server may have stopped responding.
 const EXPORT_GRACE: Duration = Duration::from_secs(30);
 
 /// Most names in a line.
@@ -41,13 +41,13 @@ struct Outcome {
     workload: Workload,
 }
 
-/// The worst of the outcomes so far, which is told last and decides the exit code: the first of the worst ones, and the last
-/// while all is complete.
+/// The worst outcome so far, which is printed last and decides the exit code: the first of equally bad ones, or the
+/// last one while all are complete.
 #[derive(Default)]
 struct WorstOutcome(Option<Outcome>);
 
 impl WorstOutcome {
-    /// Adds how another one ended. The line of the one of the two that is not the worst: nothing waits for it any more.
+    /// Adds an outcome. Returns the line of the better of the two: nothing waits for it any more.
     fn add(&mut self, outcome: Outcome) -> Option<String> {
         let is_worse = outcome.ended > self.outcome() || self.outcome() == WaitOutcome::Complete;
         let other = if is_worse { self.0.replace(outcome) } else { Some(outcome) };
@@ -81,7 +81,8 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
     let names: Vec<&str> = arguments.deployment.iter().map(|deployment| deployment.0.as_str()).collect();
     let from = &arguments.from;
     anyhow::ensure!(arguments.export.is_none() || names.len() == 1, "--export supports one Deployment only");
-    // Asking what there is counts, too: a server may not answer, and a command that fetches credentials may not end.
+    // The first request counts towards the deadline, too: a server may not respond, and a credential plugin may not
+    // end.
     let Ok(origin) = tokio::time::timeout_at(deadline, Origin::open(from)).await else {
         if is_json {
             print_all(&vec!["null".to_owned(); names.len()])?;
@@ -129,7 +130,7 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
 }
 
 impl WaitSettings {
-    /// Lines for people: on standard output, or beside it when that carries JSON.
+    /// Returns the printer of lines for people: standard output, or standard error if standard output carries JSON.
     fn printer(&self) -> Box<dyn Write> {
         if self.is_json { Box::new(print::err()) } else { Box::new(print::out()) }
     }
@@ -249,7 +250,7 @@ async fn wait_for(origin: &Origin, name: &str, wait: &WaitSettings) -> anyhow::R
     }
 }
 
-/// Waits until then; for ever without a time.
+/// Sleeps until then; for ever without a time.
 async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,
@@ -257,7 +258,7 @@ async fn sleep_until(at: Option<Instant>) {
     }
 }
 
-/// Names that are there, for somebody who mistyped.
+/// Returns existing names that are similar to a mistyped one.
 async fn similar_names(origin: &Origin, name: &str) -> String {
     let names = match &origin.source {
         Source::Hub(hub) => {
@@ -319,7 +320,7 @@ fn complete(view: &View) -> String {
     plain(&view.verdict.sentence)
 }
 
-/// Names of the pods that still drain.
+/// Returns the names of the pods that still drain.
 fn draining(follower: &Follower) -> String {
     let Some(deployment) = follower.copy.deployment else { return String::new() };
     let pods = follower.copy.model.pods_of_deployment(deployment).into_iter();
