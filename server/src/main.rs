@@ -7,7 +7,7 @@ use server::cli::commands::completion;
 use server::cli::{self, run};
 use server::telemetry::{error_chain, log, print};
 
-/// glibc's allocator keeps the memory of a burst; this one gives it back.
+/// glibc's allocator keeps the memory of a burst; this one returns it to the system.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
         Err(error) => return failed(&error.into()),
     };
     let ended = runtime.block_on(run::run(cli));
-    // Nothing is waited for: a command that fetches credentials may hang.
+    // Does not wait for anything: a command that fetches credentials may hang.
     runtime.shutdown_background();
     match ended {
         Ok(code) => ExitCode::from(code),

@@ -20,7 +20,7 @@ use crate::kube::{Observed, SourceEvent};
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordedLine<'a, O> {
-    /// Arrival, our clock.
+    /// Arrival, by our clock.
     pub observed_at_millis: Millis,
     /// Kind as Kubernetes spells it.
     pub kind: Cow<'a, str>,
@@ -183,7 +183,7 @@ pub fn list_done(
     RecordedLine { gap_since_millis, namespace: namespace.map(Into::into), present, ..line }.to_json()
 }
 
-/// Returns a line that tells a time alone.
+/// Returns a line that carries only a time.
 pub fn bookmark_line(at_millis: Millis, kind: &str) -> String {
     RecordedLine::new(at_millis, kind, LineType::Bookmark, serde_json::Map::new()).to_json()
 }

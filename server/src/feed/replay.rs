@@ -62,7 +62,7 @@ pub fn ensure_observed(recording: &Recording, source: &str) -> anyhow::Result<()
     Ok(())
 }
 
-/// Returns a name that is free: the name itself, or with the first number for which it is. History under a name is never mixed.
+/// Returns a free name: the name itself, or with the first free number. Histories are never mixed under one name.
 pub fn free_name(name: &str, taken: &BTreeSet<String>) -> String {
     let numbered = (2_u64..).map(|number| format!("{name}-{number}"));
     std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default()

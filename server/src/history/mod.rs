@@ -75,7 +75,7 @@ impl Location {
     /// Opens the store, or creates it.
     ///
     /// # Errors
-    /// When another server writes there, a later version did, or it cannot be written.
+    /// When another server writes to it, a later version did, or it cannot be written.
     pub fn open(&self, limits: Limits) -> Result<Box<dyn Store>, StoreError> {
         Ok(match self {
             Self::Folder(folder) => Box::new(Sqlite::open(folder, limits)?),
@@ -86,7 +86,7 @@ impl Location {
     /// Opens the store if no server writes there.
     ///
     /// # Errors
-    /// When one does, and when it cannot be opened.
+    /// When a server writes to it, or it cannot be opened.
     pub fn open_alone(&self, limits: Limits) -> Result<Box<dyn Store>, StoreError> {
         match self {
             Self::Folder(_) => self.open(limits),
@@ -109,7 +109,7 @@ impl Location {
 /// Returns a sentence about the location, limits and size of the history: "in FOLDER for 30 days, at most 2 GB; 12 MB now".
 ///
 /// # Errors
-/// When it cannot be written there. A server that writes there is no error.
+/// When it cannot be written. A server that writes to it is no error.
 pub fn check(options: &Options) -> Result<String, StoreError> {
     let has_store = options.location.has_store()?;
     match options.location.open(options.limits) {
@@ -230,7 +230,7 @@ impl Archive {
             let mut response = self.request(cluster, use_checkpoint, false);
             let stored = match tokio::time::timeout(OPEN_TIMEOUT, &mut response).await {
                 Ok(stored) => stored.ok(),
-                // The hub starts without it. The writer notices that, unless it has responded just now.
+                // The hub starts without its history. The writer notices the failure, unless it has responded just now.
                 Err(_) => {
                     response.close();
                     response.try_recv().ok()
@@ -266,7 +266,7 @@ impl Archive {
             if tap.send(reply).await.is_ok() {
                 tokio::select! {
                     _ = done => {}
-                    // It ended with its hub at this moment: nobody takes the request out of the queue, and nobody answers it.
+                    // The tap just ended with its hub, so nobody responds to the request.
                     () = tap.closed() => {}
                 }
             }

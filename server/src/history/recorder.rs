@@ -299,7 +299,7 @@ impl Recorder {
                     continue;
                 }
                 let object: Option<ObjectRelations> = serde_json::from_str(read.object.get()).ok();
-                // One that is gone is no member of its workload any more; its owner is.
+                // A deleted object is no member of its workload any more; its owner is.
                 let last_millis = object.and_then(|ObjectRelations { metadata, involved_object }| {
                     let owners = metadata.owner_references.iter().filter_map(|owner| owner.uid);
                     let about = involved_object.and_then(|about| about.uid);

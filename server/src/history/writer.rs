@@ -222,7 +222,7 @@ impl Writer {
         }
     }
 
-    /// Sends the stored data of a cluster. Whoever no longer waits for it began without, and asks again later.
+    /// Sends the stored data of a cluster. A tap that no longer waits began without it, and requests it again later.
     fn restore(
         &mut self,
         cluster: Arc<str>,
@@ -304,7 +304,7 @@ impl Writer {
             self.number += 1;
             let commits = self.clusters.iter_mut().filter_map(|(name, cluster)| cluster.commit(name, self.number));
             self.unwritten = commits.collect();
-            // What is too much for this commit is written with the next one, also where nothing more is observed.
+            // The rest of a commit that is too large is written with the next one, also if nothing more is observed.
             let has_more = self.clusters.values().any(|cluster| cluster.recorder.has_more());
             self.since = has_more.then(Instant::now);
         }
@@ -376,7 +376,7 @@ impl Writer {
             self.since.get_or_insert_with(Instant::now);
         }
         self.counters.failures.fetch_add(1, Ordering::Relaxed);
-        // A store that is damaged or in other hands is opened anew: it may be another one by then.
+        // A store that is damaged or used by another server is opened again: it may be another one by then.
         if !matches!(why, StoreError::Failed(_)) {
             self.is_given_up |= self.store.take().is_some();
         }

@@ -18,7 +18,7 @@ pub struct HubEnded;
 
 /// The first frame of a viewer.
 pub struct FirstFrame {
-    /// A snapshot, or a delta that only confirms where the viewer stands, encoded.
+    /// A snapshot, or a delta that only confirms the viewer's position, encoded.
     pub frame: Bytes,
     /// The hub's clock; a shared snapshot may carry an older one.
     pub now_millis: Millis,
@@ -41,7 +41,7 @@ pub struct HubReader<'h> {
     pub now: Now,
     /// State of each watch, by its kind and its namespace (`None` for all).
     pub watches: &'h BTreeMap<(Kind, Option<String>), Health>,
-    /// Which life of the timeline it is.
+    /// The epoch of the timeline.
     pub epoch: u64,
     /// Number of the last change that touched a Deployment.
     pub(super) touched: &'h BTreeMap<Uid, u64>,

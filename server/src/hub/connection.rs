@@ -1,4 +1,4 @@
-//! How a cluster's watches and its liveness add up to one connection. Pure.
+//! Combines the states of a cluster's watches and its liveness into one connection state. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +11,9 @@ use crate::kube::Health;
 #[derive(Debug, Default)]
 pub(super) struct Watches {
     pub(super) health: BTreeMap<(Kind, Option<String>), Health>,
-    /// The time of the last answer and what went wrong, while the cluster does not answer.
+    /// Time of the last response and the error, while the cluster does not respond.
     pub(super) silent: Option<(Millis, String)>,
-    /// Nothing is watched: the recording of this name is played.
+    /// Name of the recording that is played, if nothing is watched.
     pub(super) recording: Option<String>,
 }
 
@@ -27,8 +27,8 @@ impl Watches {
         self.health.iter().filter(move |(_, health)| unlisted(health)).map(|(watch, _)| watch)
     }
 
-    /// Returns the connection state of the cluster: the worst state of its watches. What is forbidden does not make the
-    /// rest worse.
+    /// Returns the connection state of the cluster: the worst state of its watches. A forbidden kind does not make the
+    /// others worse.
     pub(super) fn connection(&self) -> Connection {
         if let Some(name) = &self.recording {
             return Connection { state: ConnectionState::Replay { name: name.clone() }, ..Connection::default() };
@@ -48,7 +48,7 @@ impl Watches {
             _ => None,
         });
         let stale = stale.min_by_key(|(since, ..)| *since);
-        // While nothing answers, only the probe asks: no watch tries again when it last said it would.
+        // While nothing responds, only the liveness probe sends requests: no watch retries at the time that it last reported.
         let worst = match (self.silent.clone(), stale) {
             (Some((since, why)), stale) => Some((stale.map_or(since, |(stale, ..)| stale.min(since)), None, why)),
             (None, stale) => stale,
@@ -64,8 +64,8 @@ impl Watches {
         Connection { state, stale_kinds, forbidden: forbidden.collect(), listing, ..Connection::default() }
     }
 
-    /// Returns the stale kinds while the API server answers and each other kind is live; empty if a kind is live in one
-    /// namespace and stale in another.
+    /// Returns the stale kinds while the API server responds and each other kind is live; empty if a kind is live in
+    /// one namespace and stale in another.
     fn stale_kinds(&self) -> Vec<String> {
         let kinds = |of: fn(&Health) -> bool| -> BTreeSet<Kind> {
             self.health.iter().filter(|(_, health)| of(health)).map(|((kind, _), _)| *kind).collect()
@@ -134,7 +134,7 @@ mod tests {
             watches.connection().state,
             ConnectionState::Stale { since_millis: 10, retry_at_millis: None, why: "silent".into() }
         );
-        // The watch said that it would try again; while nothing answers it does not.
+        // The watch reported the time of a retry; while nothing responds there is none.
         watches.note(Kind::Pod, None, stale(5));
         assert_eq!(
             watches.connection().state,

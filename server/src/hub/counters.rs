@@ -1,4 +1,4 @@
-//! What a hub counts.
+//! Counters of a hub.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -34,12 +34,12 @@ pub struct HubCounters {
     pub(super) state_since_millis: AtomicI64,
 }
 
-/// Time between the arrival of the events of one kind and their being applied. Frames go out after that, at once or 50 ms later.
+/// Time between the arrival of the events of one kind and their application. Frames are sent after that, at once or 50 ms later.
 #[derive(Debug)]
 pub struct Lag {
-    /// That of the last event; negative before the first one.
+    /// Lag of the last event; negative before the first one.
     last_millis: AtomicI64,
-    /// How many events had which lag, in seconds.
+    /// Lags of all events, in seconds.
     pub histogram: Histogram,
 }
 
@@ -50,7 +50,7 @@ impl Default for Lag {
 }
 
 impl Lag {
-    /// Notes an event that was just applied.
+    /// Records the lag of an event that was just applied.
     pub(super) fn note(&self, arrived_millis: Millis, now_millis: Millis) {
         let lag_millis = (now_millis - arrived_millis).max(0); // the clock may have been set back
         self.last_millis.store(lag_millis, Ordering::Relaxed);

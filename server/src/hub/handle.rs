@@ -1,4 +1,4 @@
-//! The way to a hub: starts its task, and asks it.
+//! Handles of a hub: start its task, and send requests to it.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const COMMANDS: usize = 256;
 
 /// Timeline documents of a cluster that are copied or written at once; more wait.
 const DOCUMENTS: usize = 4;
-/// Pages of Deployments that are made at once; who wants the same one at the same time shares it.
+/// Pages of Deployments that are made at once; concurrent requests for the same one share it.
 const PAGES: usize = 4;
 
 /// Longest wait for the list of a hub that still reads its initial state.
@@ -49,21 +49,21 @@ pub struct Handle {
     list: signal::Sender<List>,
     clock: signal::Receiver<Clock>,
     counters: Arc<HubCounters>,
-    /// What its sources count.
+    /// Counters of its sources.
     pub sources: Arc<Counters>,
     /// The queues between its sources and it, as long as there are sources.
     queues: Vec<mpsc::WeakSender<SourceEvent>>,
-    /// Says what people may see of the cluster.
+    /// Reviews permissions in the cluster.
     pub reviewer: Reviewer,
     pub(super) histories: HistoryCache,
     pub(super) streams: StreamQueue,
     documents: Arc<Semaphore>,
-    /// Pages that are being made. None is kept: each is of its moment.
+    /// Pages that are being made. None is cached: each shows its moment.
     pages: Cache<Workload, Arc<Snapshot>>,
     page_turns: Arc<Semaphore>,
-    /// It is frozen at the end of what it shows.
+    /// It is frozen at the end of its data.
     pub is_over: bool,
-    /// What counts those who have a way to it, where they are counted.
+    /// Counts the users of the handle, if they are limited.
     pub lease: Option<Lease>,
 }
 
@@ -73,7 +73,7 @@ impl Handle {
         Self::start_from(name, sources, retention, oneshot::channel().1)
     }
 
-    /// Starts a hub that waits for what it begins with. It begins with nothing if the sender is dropped.
+    /// Starts a hub that waits for its initial state. It begins without any if the sender is dropped.
     pub fn start_from(
         name: &str,
         sources: Arc<Counters>,
@@ -94,7 +94,7 @@ impl Handle {
         Self::begin(name, Arc::default(), whole, oneshot::channel().1, events).0
     }
 
-    /// Starts a hub that takes some events before anybody can ask it.
+    /// Starts a hub that applies some events before the first request.
     fn begin(
         name: &str,
         sources: Arc<Counters>,

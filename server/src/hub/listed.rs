@@ -17,13 +17,13 @@ pub struct ListedDeployment {
     pub summary: Summary,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// What words are looked for in, in small letters.
+    /// Text that searches look in, in lower case.
     pub text: String,
-    /// Since when it is in its group, by the clock of its cluster; its place within the group follows from that.
+    /// Start of its time in the group, by the clock of its cluster; decides its place within the group.
     pub since_millis: Millis,
-    /// When it was well again last.
+    /// Time of its last recovery.
     recovered_millis: Option<Millis>,
-    /// It is well, and stays "in progress" until then.
+    /// It is well, and stays "in progress" until this time.
     steady_until_millis: Option<Millis>,
 }
 
@@ -78,7 +78,7 @@ pub type List = Arc<Vec<Arc<ListedDeployment>>>;
 #[derive(Debug, Default)]
 pub(super) struct ListedDeployments {
     by_uid: BTreeMap<Uid, Arc<ListedDeployment>>,
-    /// The same, in the order of the list.
+    /// The same Deployments, in the order of the list.
     by_place: List,
 }
 
@@ -87,7 +87,7 @@ impl ListedDeployments {
         self.by_uid.get(&uid).map(|listed| &**listed)
     }
 
-    /// Puts one in, in the place of an earlier one.
+    /// Inserts a line, or replaces an earlier one.
     pub(super) fn insert(&mut self, listed: ListedDeployment) {
         let listed = Arc::new(listed);
         let list = Arc::make_mut(&mut self.by_place);
@@ -98,7 +98,7 @@ impl ListedDeployments {
         self.by_uid.insert(listed.summary.uid, listed);
     }
 
-    /// Takes one out; `false` where there is none of that UID.
+    /// Removes a line; `false` if none has that UID.
     pub(super) fn remove(&mut self, uid: Uid) -> bool {
         let Some(listed) = self.by_uid.remove(&uid) else { return false };
         let list = Arc::make_mut(&mut self.by_place);
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// The groups and since when, of a Deployment that becomes so at those times.
+    /// Returns the groups of a Deployment with these tones at these times, each with its start.
     fn groups(all: &[(Tone, Millis)]) -> Vec<(Group, Millis)> {
         let mut known: Option<ListedDeployment> = None;
         let mut groups = Vec::new();
@@ -177,13 +177,13 @@ mod tests {
         let once = well(20_000).continue_from(&busy(10_000), 20_000);
         assert_eq!(once.group(20_000), Group::Finished);
         let back = well(40_000).continue_from(&busy(30_000).continue_from(&once, 30_000), 40_000);
-        // Another word of the same does not begin the minute anew.
+        // Another sentence with the same tone does not restart the minute.
         let back = well(40_000).continue_from(&back, 50_000);
         assert_eq!(back.group(99_999), Group::InProgress);
         assert_eq!(back.group(100_000), Group::Finished);
         let back = well(40_000).continue_from(&back, 105_000);
         assert_eq!(back.group(105_000), Group::Finished);
-        // The last time was more than a minute ago.
+        // The last recovery was more than a minute ago.
         let later = well(115_000).continue_from(&busy(110_000).continue_from(&back, 110_000), 115_000);
         assert_eq!(later.group(115_000), Group::Finished);
     }

@@ -11,8 +11,8 @@
 //!                     │ at once when idle, else 50 ms│ ──watch "connection"──► sessions
 //!                     └──────────────────────────────┘
 //! ```
-//! Whoever asks learns of everything that was in the queue before. A connection is told after everything that was known by then was
-//! published, and passed on in that order (`FollowedDeployment`).
+//! Responses to requests include everything that was in the queue before. A connection state is sent after everything
+//! that was known by then was published, and passed on in that order (`FollowedDeployment`).
 
 mod answer;
 mod connection;

@@ -27,18 +27,18 @@ pub(super) fn empty_cache() -> HistoryCache {
     Arc::new(Mutex::new(Cache::builder().max_capacity(CACHED_HISTORIES).time_to_idle(KEPT_FOR).build()))
 }
 
-/// Queue of the streams that ask for moments: the holder of the lock asks.
+/// Queue of the streams that request moments: only the holder of the lock does.
 pub(super) type StreamQueue = Arc<Mutex<()>>;
 
 /// The history of one Deployment, copied from the hub.
 pub(super) struct CachedHistory {
     deployment: Uid,
     history: History,
-    /// Which life of the timeline it is of.
+    /// Epoch of the timeline that it was copied from.
     epoch: u64,
-    /// What happened before this is in it; something may still happen at this time or later.
+    /// It contains everything before this time; more may still happen at this time or later.
     until_millis: Millis,
-    /// Everything is in it until something touches the Deployment, or another one of its name, once more than that.
+    /// Number of the last change of the Deployment, or of another one of its name, that it contains.
     touched: u64,
 }
 
@@ -48,7 +48,7 @@ pub struct DeploymentState<'t> {
     pub deployment: Uid,
     /// It and what belonged to it; other objects may be there, too.
     pub model: &'t Model,
-    /// What became of them, also later than this.
+    /// Their history, also after this time.
     pub history: &'t History,
     /// The time.
     pub now: Now,
@@ -56,8 +56,8 @@ pub struct DeploymentState<'t> {
     pub is_past: bool,
 }
 
-/// Finds the history that has a moment: a cached one or a new copy. Runs in the hub's task. Without a moment it is the
-/// present, which stands still while the cluster is not heard.
+/// Finds the history that has a moment: a cached one or a new copy. Runs in the hub's task. Without a moment, it has
+/// the present, which does not advance while the cluster does not respond.
 fn find(
     reader: &HubReader<'_>,
     workload: &Workload,
@@ -125,7 +125,7 @@ impl Handle {
         Ok(self.read_at(workload, None, move |then| job(then)).await?.1)
     }
 
-    /// Reads a Deployment as it was, or as it is, outside of the hub's task. Also returns the time of that, which is never in the future.
+    /// Reads a Deployment as it was, or as it is, outside of the hub's task. Also returns that time, which is never in the future.
     async fn read_at<T: Send + 'static>(
         &self,
         workload: &Workload,
@@ -146,8 +146,8 @@ impl Handle {
             let seen = job(&DeploymentState { deployment, model: &model, history, now, is_past });
             drop(model);
             let _ = tell.send(seen); // the request may have been cancelled
-            // The next one has its turn when as much time was left to pages and to everything else: moments take half of a core at most,
-            // however many ask for them. Who waits for their turn waits for this, too; the hub does not.
+            // The next moment waits for as long as this one took: moments use half of a core at most, however many are
+            // requested. Only requests for moments wait for that; the hub does not.
             std::thread::sleep(began.elapsed());
             drop(histories);
         });
@@ -171,7 +171,7 @@ mod tests {
     use crate::kube::SourceEvent;
     use crate::telemetry::clock::OwnClock;
 
-    /// A hub that stands still in the midst of a recording, its queue, its Deployment, and what came then.
+    /// Returns a hub that stands still in the middle of a recording, its queue, its Deployment, and the rest of the recording.
     async fn rollover() -> (Handle, mpsc::Sender<SourceEvent>, Workload, Recording) {
         let mut first = Recording::read(include_str!("../../tests/traces/rollover.jsonl"));
         let rest = first.observed.split_off(first.observed.len() / 2);
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    /// One past of each Deployment is kept, and its last millisecond is looked at anew: more may have happened in it.
+    /// One history of each Deployment is cached, and its last millisecond is computed again: more may have happened in it.
     #[tokio::test]
     async fn a_past_is_copied_again_only_after_something_happened() {
         let (hub, events, workload, rest) = rollover().await;
@@ -254,7 +254,7 @@ mod tests {
                 std::thread::sleep(TAKES);
                 at_once.fetch_sub(1, Ordering::SeqCst);
             };
-            // The first one is gone while their moment is looked at, others while they wait.
+            // The first request is cancelled while its moment is computed, others while they wait.
             let patience = if ago % 2 == 0 { Duration::from_secs(60) } else { TAKES / 2 };
             tokio::spawn(async move {
                 let look = hub.read_deployment(&workload, Some(hub.now_millis() - ago), look);

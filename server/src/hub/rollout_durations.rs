@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::feed::recording::Recording;
 
-    /// What is counted of a recording beside so many Deployments that came before.
+    /// Returns the series of a recording beside those of so many earlier Deployments.
     fn counted(before: usize) -> Vec<Series> {
         let recording = Recording::read(include_str!("../../tests/traces/rollover.jsonl"));
         let (durations, mut timeline) = (RolloutDurations::default(), Timeline::new());

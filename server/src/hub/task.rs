@@ -23,18 +23,18 @@ use super::topic::{Flush, Topic};
 use crate::kube::{self, InitialState, SourceEvent};
 use crate::telemetry::clock::{self, Clock, OwnClock};
 
-/// While events stream in, frames go out this often.
+/// Interval of sending frames while events stream in.
 const PUBLISH_EVERY: Duration = Duration::from_millis(50);
-/// The list is made at most this often, while somebody follows it or asks for it, and sentences that depend on time are looked at again this often.
+/// Shortest interval of making the list, while somebody follows or requests it, and of checking sentences that depend on time.
 const LIST_EVERY: Duration = Duration::from_millis(250);
 const LOOK_AGAIN_EVERY: Duration = Duration::from_secs(5);
-/// What is said of a Deployment is assessed this often, while somebody follows it.
+/// Interval of assessing a Deployment that somebody follows.
 const ASSESS_EVERY: Duration = Duration::from_millis(100);
-/// History is pruned this often.
+/// Interval of pruning history.
 const PRUNE_EVERY: Duration = Duration::from_secs(60);
 /// Events taken from the queue before anything is published.
 const DRAIN: usize = 512;
-/// What pages show until the cluster answers after a restart.
+/// Reason that pages show until the cluster responds after a restart.
 const RESTARTED: &str = "Rollcast restarted and is connecting";
 
 /// A request, which sends its answer itself.
@@ -59,7 +59,7 @@ pub(super) struct Hub {
     clock: Clock,
     looking_since_millis: Millis,
     observed: Option<(Millis, Millis)>,
-    /// Until when the restored state was observed: nothing after it is dated earlier.
+    /// Time until which the restored state was observed: nothing after it is dated earlier.
     heard_millis: Option<Millis>,
     /// A list was completed since the start.
     is_listed: bool,
@@ -77,9 +77,9 @@ pub(super) struct Hub {
     is_dirty: bool,
     published: Instant,
     list_sent: Instant,
-    /// The same, by the clock of the cluster.
+    /// Time at which the list was sent, by the clock of the cluster.
     list_at_millis: Millis,
-    /// The difference of the clocks that it was made with.
+    /// Difference of the clocks with which the list was made.
     list_skew_millis: Millis,
     /// Somebody has followed the list since then.
     was_list_followed: bool,
@@ -122,7 +122,7 @@ impl Hub {
         }
     }
 
-    /// Runs until nobody can reach it any more.
+    /// Runs until no handle is left.
     pub(super) async fn run(
         mut self,
         mut events: mpsc::Receiver<SourceEvent>,
@@ -138,7 +138,7 @@ impl Hub {
         say_again.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut prune = tokio::time::interval(PRUNE_EVERY);
         loop {
-            // What becomes of ready pods while nothing is heard is not known.
+            // Whether pods stay ready is unknown while the cluster does not respond.
             let next_due = self.timeline.next_due_millis().filter(|_| !self.is_stale());
             let due = next_due.and_then(|at| self.clock.until(at));
             let publish_at = self.published + PUBLISH_EVERY;
@@ -180,7 +180,7 @@ impl Hub {
         }
     }
 
-    /// Returns whether topics may have sentences to send although nothing happened just now.
+    /// Returns whether topics may have sentences to send although no event was applied.
     fn is_to_say_again(&self) -> bool {
         !self.is_dirty && !self.topics.is_empty() && (self.is_ticking() || self.topics.values().any(Topic::is_behind))
     }
@@ -193,14 +193,14 @@ impl Hub {
         }
     }
 
-    /// Returns the time for sentences. It stands still while the cluster is not heard: that Rollcast does not hear it
-    /// is nobody's doing there.
+    /// Returns the time for sentences. It stands still while the cluster does not respond: the missing data is not a
+    /// delay in the cluster.
     fn now(&self) -> Now {
         let heard = match &self.signals.connection.borrow().state {
             ConnectionState::Stale { since_millis, .. } => {
                 Some(self.observed.map_or(*since_millis, |(_, last)| last.max(*since_millis)))
             }
-            // The state from before a restart, until the cluster answers.
+            // The state from before a restart, until the cluster responds.
             ConnectionState::Connecting => self.heard_millis,
             _ => None,
         };
@@ -208,7 +208,7 @@ impl Hub {
         Now { millis: heard.map_or(millis, |heard| heard.min(millis)), skew_millis: self.timeline.skew_millis() }
     }
 
-    /// Returns whether sentences change by time alone: the cluster answers, and its clock runs.
+    /// Returns whether sentences change by time alone: the cluster responds, and its clock runs.
     fn is_ticking(&self) -> bool {
         !self.is_stale() && self.clock.speed() > 0.0
     }
@@ -217,8 +217,8 @@ impl Hub {
         self.signals.connection.borrow().state.is_stale()
     }
 
-    /// Tells how the server gets on with the cluster, after everything that was known by then: who hears that it is live
-    /// must know what it holds.
+    /// Publishes the connection state, after everything that was known by then: a viewer that reads "live" must have
+    /// the data.
     fn tell_connection(&mut self) {
         let connection = self.since_restart(self.watches.connection());
         let (speed_percent, unwritten) = (self.clock.percent(), self.unwritten.clone());
@@ -236,7 +236,7 @@ impl Hub {
         self.signals.connection.send_replace(connection);
     }
 
-    /// Returns the state of pages after a restart: until the cluster answers, they show what was known before.
+    /// Returns the connection state for pages after a restart: until the cluster responds, they show the restored data.
     fn since_restart(&self, mut connection: Connection) -> Connection {
         let Some(heard_millis) = self.heard_millis else { return connection };
         match &mut connection.state {
@@ -252,7 +252,7 @@ impl Hub {
         connection
     }
 
-    /// Brings the list up to date, for one who asks for it.
+    /// Brings the list up to date, for a request.
     pub(super) fn refresh_list(&mut self) {
         if self.is_list_outdated() && self.list_sent.elapsed() >= LIST_EVERY {
             self.publish_list();
@@ -348,7 +348,7 @@ mod tests {
         }
     }
 
-    /// After a restart all viewers come back at once: each costs what its own topic does, and not what all topics do.
+    /// After a restart all viewers reconnect at once: the cost of each is that of its own topic, not of all topics.
     #[tokio::test(start_paused = true)]
     async fn a_new_viewer_makes_its_own_topic_publish_and_no_other() {
         let mut hub = hub();
@@ -443,7 +443,7 @@ mod tests {
         }
     }
 
-    /// Whoever asks first gets what is known by then, however soon that is.
+    /// The first request gets everything that is known by then, however soon it comes.
     #[tokio::test(start_paused = true)]
     async fn the_first_who_asks_for_the_list_gets_a_new_one() {
         let mut hub = hub();
@@ -459,7 +459,7 @@ mod tests {
         assert!(!ask(&mut hub));
     }
 
-    /// Nobody waits for a follower who left, and one who comes is served though nothing happens.
+    /// A follower that left delays nothing, and a new one is served although nothing happens.
     #[tokio::test(start_paused = true)]
     async fn the_list_is_due_while_somebody_follows_it() {
         let mut hub = hub();
@@ -477,7 +477,7 @@ mod tests {
         assert!(!hub.is_list_outdated());
     }
 
-    /// "3 times in the last 5 min" is said of a Deployment that is well, "still terminating" of one that is scaled to zero.
+    /// A Deployment that is well may show "3 times in the last 5 min", one that is scaled to zero "still terminating".
     #[tokio::test(start_paused = true)]
     async fn sentences_of_the_list_that_change_by_time_are_looked_at_again() {
         let mut hub = hub();

@@ -30,7 +30,7 @@ pub(super) struct Topic {
     pending: Vec<Change>,
     /// Changes are not enough: send a snapshot next.
     needs_snapshot: bool,
-    /// The last snapshot, encoded, and where it stands.
+    /// The last snapshot, encoded, and its position.
     snapshot: Option<(u64, Bytes)>,
     /// The last delta for a viewer that came back, encoded, and the viewer's position: many come back at once.
     resumed: Option<(Position, Bytes)>,
@@ -86,7 +86,7 @@ impl Topic {
         self.is_said_old || self.needs_snapshot || !self.pending.is_empty()
     }
 
-    /// Takes a change; what does not travel may still alter what is said.
+    /// Records a change. One that viewers do not receive may still change sentences.
     pub(super) fn push(&mut self, change: &Change) {
         self.is_said_old = true;
         // A story is made of the Deployment alone.
@@ -201,7 +201,7 @@ impl Topic {
         delta
     }
 
-    /// Notes that the sentences are those of now.
+    /// Records that the sentences are current.
     fn note_said(&mut self) {
         self.said_at = Some(Instant::now());
         (self.is_said_old, self.is_verdict_new) = (false, false);

@@ -1,4 +1,4 @@
-//! When to ask again: full-jitter back-off. Pure: chance is an argument.
+//! Computes the wait before the next attempt: full-jitter back-off. Pure: chance is an argument.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ impl Backoff {
         self.failures
     }
 
-    /// Begins anew with the shortest wait, after something worked.
+    /// Restarts with the shortest wait, after a success.
     pub const fn reset(&mut self) {
         self.failures = 0;
     }

@@ -1,4 +1,4 @@
-//! `rollcast check`: does a cluster answer, and what may be read?
+//! `rollcast check`: tests whether a cluster responds, and what may be read.
 
 use timeline::fact::Kind;
 
@@ -6,8 +6,8 @@ use super::access::Target;
 use super::error::RequestError;
 use super::request;
 
-/// Asks a cluster for one object of each kind, and begins a watch of each. Returns a line for each request: that it passed, or why it
-/// failed and what to do.
+/// Requests one object of each kind from a cluster, and begins a watch of each. Returns a line for each request: that
+/// it passed, or why it failed and what to do.
 pub async fn check(target: &Target, namespaces: &[String]) -> Vec<Result<String, String>> {
     let mut lines = Vec::new();
     let scopes: Vec<Option<&str>> =

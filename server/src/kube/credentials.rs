@@ -46,11 +46,11 @@ pub struct Credentials {
     context: Option<String>,
     name: String,
     impersonation: Impersonation,
-    /// A kubeconfig may have a command run that fetches credentials.
+    /// Credential plugins of the kubeconfig may run.
     may_run_commands: bool,
-    /// That command may ask people for a password when the first client is made.
+    /// The plugin may prompt for a password when the first client is made.
     may_ask_people: bool,
-    /// Held by the attempt that is under way, also by one that was given up and hangs in the system.
+    /// Held by the current attempt, also by one that timed out and hangs in the system.
     busy: Arc<Semaphore>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct FetchedClient {
     /// Only that cluster can read requests.
     pub is_confidential: bool,
     pub fingerprint: ClientFingerprint,
-    /// When its credentials end, where that is known.
+    /// Expiry of its credentials, if known.
     pub expires_at_millis: Option<Millis>,
 }
 
@@ -89,7 +89,7 @@ pub(super) enum CredentialRequest {
 
 impl Credentials {
     /// Creates credentials from a context of a kubeconfig, or from the service account of this pod, for a cluster of
-    /// that name. Their commands ask nobody.
+    /// that name. Their commands do not prompt.
     pub fn new(contexts: Contexts, context: Option<String>, name: String) -> Self {
         let (impersonation, busy) = (Impersonation::default(), Arc::new(Semaphore::new(1)));
         Self { contexts, context, name, impersonation, may_run_commands: true, may_ask_people: false, busy }
@@ -261,7 +261,7 @@ fn proxy_url(config: &Kubeconfig, context: &str) -> Option<String> {
     cluster.proxy_url.clone().filter(|proxy| !proxy.is_empty())
 }
 
-/// Returns whether requests go without TLS, and not to this machine.
+/// Returns whether requests go without TLS to another machine.
 fn is_read_on_the_way(config: &kube::Config) -> bool {
     let address = &config.cluster_url;
     let is_here = is_this_machine(address.host().unwrap_or_default()) && config.proxy_url.is_none();

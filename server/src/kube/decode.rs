@@ -1,9 +1,9 @@
 //! Minimal decoding of Kubernetes objects: only the fields that Rollcast shows or derives from.
 //!
-//! Environment variables, arguments, volumes and managedFields are not kept: of a pod template only its hash tells of them.
+//! Environment variables, arguments, volumes and managedFields are not kept: of a pod template, only its hash covers them.
 //! Recordings are written from the same structs, so they hold no other fields.
 //! Types of `k8s_openapi` stand where every field of theirs is kept.
-//! Every field tolerates absence and `null`; what absence means is for `translate` to say.
+//! Every field tolerates absence and `null`; `translate` defines what absence means.
 //! Fields have the names of the Kubernetes API, whose reference explains them. Times are texts in RFC 3339.
 
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ object! {
         /// `rollingUpdate`: the surge and how many pods may be unavailable; absent for Recreate.
         rolling_update: Option<RollingUpdateDeployment>,
     }
-    /// A pod template, and what tells it from others. The traits below call what is derived here.
+    /// A pod template, and its hashes. The traits below call the implementations derived here.
     #[serde(remote = "Self")]
     Template {
         metadata: TemplateMeta,
@@ -157,7 +157,7 @@ object! {
         startup_probe: Option<Probe>,
         readiness_probe: Option<Probe>,
     }
-    /// A probe: its times, nothing of what it asks.
+    /// A probe: its times, without its request.
     Probe {
         /// `initialDelaySeconds`: from the start of the container to the first try.
         initial_delay_seconds: Option<i64>,
@@ -168,7 +168,7 @@ object! {
         /// `successThreshold`: successes in a row until a pod is ready; 1 where it is absent.
         success_threshold: Option<i64>,
     }
-    /// A container of a spec: its name and image, nothing that is inside.
+    /// A container of a spec: its name, image and restart policy.
     ContainerSpec {
         name: String,
         image: String,
@@ -320,7 +320,7 @@ impl<'de> Deserialize<'de> for Template {
         }
         let made = fnv1a(raw.to_string().bytes());
         let mut template = Self::deserialize(&raw).map_err(serde::de::Error::custom)?;
-        // A recording that carries the one without the other was made before there were two.
+        // A recording with only one of the hashes was made before there were two.
         if template.hash.is_none() && template.metadata.annotations.restarted_at.is_some() {
             template.hash_apart = template.hash_apart.or_else(|| Some(hash_without_restart(raw)));
         }
@@ -329,7 +329,7 @@ impl<'de> Deserialize<'de> for Template {
     }
 }
 
-/// API servers before 1.34 say of each template that it was created at no time, later ones do not.
+/// API servers before 1.34 write a creation time of null into each template, later ones do not.
 fn remove_null_creation(metadata: Option<&mut Value>) {
     if let Some(metadata) = metadata.and_then(Value::as_object_mut)
         && metadata.get("creationTimestamp").is_some_and(Value::is_null)
@@ -342,7 +342,7 @@ fn hash_without_restart(mut template: Value) -> u64 {
     if let Some(annotations) = template.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
         annotations.remove("kubectl.kubernetes.io/restartedAt");
     }
-    // And without the maps around it, where nothing else is in them.
+    // Also removes the maps around it if they are empty.
     for (parent, key) in [("/metadata", "annotations"), ("", "metadata")] {
         let map = template.pointer_mut(parent).and_then(Value::as_object_mut);
         if let Some(map) = map.filter(|map| map.get(key).and_then(Value::as_object).is_some_and(Map::is_empty)) {

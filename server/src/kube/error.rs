@@ -16,7 +16,7 @@ pub enum RequestError {
     /// 401.
     #[error("the credentials were refused; they may have expired: {0}")]
     Unauthorized(String),
-    /// 410, or 400 which some servers answer to a position they do not know.
+    /// 410, or 400, which some servers return for an unknown position.
     #[error("the resource version has expired ({0})")]
     Gone(StatusCode),
     /// Any other status that is not success.
@@ -40,7 +40,7 @@ pub enum RequestError {
 }
 
 impl RequestError {
-    /// Converts a status that is not success, and the server's words.
+    /// Converts a status that is not success, and the server's message.
     pub(super) fn of_status(status: StatusCode, message: &str, retry_after: Duration) -> Self {
         let message = timeline::words::safe(message);
         match status {

@@ -25,7 +25,7 @@ pub enum SourceEvent {
         objects: Vec<Object>,
         /// When it arrived, in milliseconds of the cluster's time.
         at_millis: Millis,
-        /// Limits the pages in queues. Whoever takes the event drops it.
+        /// Limits the pages in queues: dropped when the event is applied.
         permit: OwnedSemaphorePermit,
     },
     /// A list is complete; known objects of that kind that it lacks are gone.
@@ -38,7 +38,7 @@ pub enum SourceEvent {
         earlier: Vec<Uid>,
         /// The objects of its last page, in the server's order.
         objects: Vec<Object>,
-        /// For a list after the first: the last word before it. What happened since then was not seen.
+        /// For a list after the first: time of the last response before it. Events since then were not observed.
         gap_since_millis: Option<Millis>,
         /// When it arrived, in milliseconds of the cluster's time.
         at_millis: Millis,
@@ -61,14 +61,14 @@ pub enum SourceEvent {
         /// The state that it is in.
         health: Health,
     },
-    /// The cluster began or ceased to answer.
+    /// The cluster began or ceased to respond.
     Answers {
-        /// `None` while it does; else the time of its last answer and what went wrong.
+        /// `None` while it responds; else the time of its last response and the error.
         silent: Option<(Millis, String)>,
     },
-    /// Another timeline begins: nothing of what was known before holds.
+    /// Another timeline begins: all earlier state is dropped.
     Begins(Box<InitialState>),
-    /// A recording is played, and its time passes so from here on. Its observations have their own times.
+    /// A recording is played, and time passes by this clock from here on. Its observations have their own times.
     Played {
         /// Name of the recording.
         name: String,
@@ -79,16 +79,16 @@ pub enum SourceEvent {
     Recorded {
         /// The fact and its arrival.
         observed: Box<Observed>,
-        /// Its line, where the recording is to be kept.
+        /// Its line, if the recording is stored.
         line: Option<String>,
     },
-    /// The source's time passes so from here on, and arrivals are told in it.
+    /// The source's time passes by this clock from here on; arrivals are in its time.
     Paced(OwnClock),
     /// Observations are not stored, since when and why; `None` once they are again.
     Unwritten(Option<Unwritten>),
     /// The clock of this machine was set.
     ClockSet {
-        /// Forward by so many milliseconds; backward where it is less than nothing.
+        /// Milliseconds forward; negative for backward.
         by_millis: Millis,
     },
 }
@@ -98,23 +98,23 @@ pub enum SourceEvent {
 pub enum Health {
     /// The first list is under way.
     Connecting {
-        /// Objects that its pages held so far, told once it takes a while.
+        /// Objects of its pages so far, reported once it takes a while.
         listed: usize,
     },
     /// Listed and watching.
     Live,
-    /// The API server is silent, refuses, or cannot be reached.
+    /// The API server does not respond, refuses, or cannot be reached.
     Stale {
-        /// When it last said something, in milliseconds of the cluster's time.
+        /// Time of its last response, in milliseconds of the cluster's time.
         since_millis: Millis,
-        /// When it is tried again, in milliseconds of the cluster's time; `None` where that goes on already.
+        /// Time of the next attempt, in milliseconds of the cluster's time; `None` while one is in progress.
         retry_at_millis: Option<Millis>,
-        /// The fault, in a sentence.
+        /// The error, in a sentence.
         why: String,
     },
     /// RBAC does not allow it.
     Forbidden {
-        /// The verb that is refused: "list" or "watch".
+        /// The refused verb: "list" or "watch".
         verb: &'static str,
     },
 }

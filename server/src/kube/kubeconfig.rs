@@ -1,4 +1,4 @@
-//! From a kubeconfig to clients: one per context, or a sentence that says what is wrong and what to do.
+//! Creates clients from a kubeconfig, one per context. Errors say what is wrong and what to do.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub enum TargetError {
     /// There is no kubeconfig and this is not a pod of a cluster.
     #[error("no kubeconfig found; set one with --kubeconfig or KUBECONFIG, or create ~/.kube/config")]
     None,
-    /// This is a pod of a cluster, and what it is given to ask with is of no use.
+    /// This is a pod of a cluster, but its service account cannot be used.
     #[error("cannot use the service account of this pod: {0}")]
     InCluster(String),
     #[error("the kubeconfig has no context {name:?}; it has: {known}")]
@@ -32,12 +32,12 @@ pub struct Contexts {
     /// `None` where there is no kubeconfig: only the cluster that this runs in is left.
     pub(super) config: Option<Kubeconfig>,
     path: String,
-    /// The file that was asked for; `None` for the usual ones.
+    /// The given file; `None` for the default ones.
     asked: Option<PathBuf>,
 }
 
 impl Contexts {
-    /// Reads a kubeconfig: this one, or the usual ones.
+    /// Reads a kubeconfig: this one, or the default ones.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -134,7 +134,7 @@ fn unreadable(name: &str, why: KubeconfigError) -> TargetError {
     const INVALID: &str = "it is not a valid kubeconfig";
     let (path, why) = match why {
         KubeconfigError::ReadConfig(why, path) => (path.display().to_string(), why.to_string()),
-        // Of what a parser says only the place is told: the rest repeats what stands there, which may be a token.
+        // Only the position of a parser's error is reported: the rest repeats the text, which may be a token.
         KubeconfigError::Parse(why) => {
             let place = why.location().map(|at| format!(", in line {}, column {}", at.line(), at.column()));
             (name.to_owned(), format!("{INVALID}{}", place.unwrap_or_default()))

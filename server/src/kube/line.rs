@@ -43,7 +43,7 @@ fn has_initial_end<'de, D: Deserializer<'de>>(annotations: D) -> Result<bool, D:
 /// Decodes a line.
 ///
 /// # Errors
-/// When it is the error with which the API server ends a watch, or no JSON, as where it was cut off.
+/// When it is the error with which the API server ends a watch, or no valid JSON, for example because it was cut off.
 pub fn decode_line(kind: Kind, line: &[u8]) -> Result<WatchEvent, RequestError> {
     // UTF-8 is checked once for the whole line; from bytes, serde would check each string.
     let text = std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);

@@ -8,12 +8,12 @@ use timeline::{Change, Fact, History, Millis, Timeline};
 pub struct Observed {
     /// Arrival.
     pub at_millis: Millis,
-    /// The fact; `None` for a line that only tells the time.
+    /// The fact; `None` for a line that only carries a time.
     pub fact: Option<Fact>,
 }
 
 impl Observed {
-    /// Tells a timeline of it; a line that only tells the time lets that pass.
+    /// Applies it to a timeline; a line that only carries a time advances the clock.
     pub fn apply(self, timeline: &mut Timeline) -> Vec<Change> {
         match self.fact {
             Some(fact) => timeline.apply(self.at_millis, fact),
@@ -33,9 +33,9 @@ pub struct InitialState {
     pub before: Option<Position>,
     /// First and last observation.
     pub observed: Option<(Millis, Millis)>,
-    /// Rollcast watches since then; `None` if that does not change.
+    /// Time since which Rollcast watches; `None` if that does not change.
     pub looking_since_millis: Option<Millis>,
-    /// The last word from the cluster: what happened since then was not seen.
+    /// Time of the cluster's last response: later events were not observed.
     pub heard_millis: Option<Millis>,
 }
 

@@ -1,4 +1,4 @@
-//! Odd objects: what no API server should send. They are used as far as they go, and counted.
+//! Odd objects, which no API server should send. They are used as far as they go, and counted.
 
 use timeline::Millis;
 

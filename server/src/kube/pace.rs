@@ -9,44 +9,44 @@ pub struct Pace {
     pub page_size: u32,
     /// A watch that ends sooner counts as a failure.
     pub min_watch_lifetime: Duration,
-    /// Longest back-off. With the time in which a request is earned it stays within five seconds.
+    /// Longest back-off. Together with the time to earn a request it stays within five seconds.
     pub max_backoff: Duration,
     /// First back-off; doubled with every failure.
     pub first_backoff: Duration,
     /// Failures in a row after which the position is given up and everything is listed again.
     pub failures_before_relist: u32,
-    /// Requests of one watch that may bring nothing and come at once. A page of a list that brings objects is none of them.
+    /// Burst of requests of one watch that return nothing. A page of a list with objects does not count.
     pub burst: u32,
-    /// Time in which one more of those is earned.
+    /// Time in which one more such request is earned.
     pub earn: Duration,
     /// Time between two liveness probes, also the time that one may take.
     pub probe: Duration,
-    /// Silence after which a cluster is stale. Told at the latest one probe later, which together must stay within ten seconds.
+    /// Silence after which a cluster is stale. Reported at most one probe later; both together must stay within ten seconds.
     pub silence: Duration,
-    /// After this long the server ends a watch. With the margin this is the longest that a connection which died without a word goes
-    /// unnoticed while others live.
+    /// Lifetime of a watch, after which the server ends it. With the margin this is the longest time that a dead
+    /// connection goes unnoticed while others are alive.
     pub watch_seconds: u32,
-    /// With many namespaces watches last longer, so that all of a cluster together begin about one a second, but not longer than this. One
-    /// does not: if it is found dead, all connections are made again.
+    /// Longest lifetime of watches. With many namespaces watches last longer, so that those of a cluster together begin
+    /// about one a second. One watch keeps the short lifetime: if it is found dead, all connections are made again.
     pub most_watch_seconds: u32,
-    /// Watches that live this long together are told how far they are at least once: API servers do so once a minute, and before they
-    /// end a watch.
+    /// Total lifetime of watches in which they receive at least one bookmark: API servers send one each minute, and one
+    /// before they end a watch.
     pub bookmark: Duration,
-    /// A watch that has not ended this long after it should is dead, and is ended on our side.
+    /// Time after its lifetime at which a watch that has not ended counts as dead, and is ended on our side.
     pub watch_margin: Duration,
-    /// Longest wait for an answer to begin, and for some more of it to come.
+    /// Longest wait for a response to begin, and for each further piece of it.
     pub answer: Duration,
-    /// Longest that one page of a list may take from the request to its last byte.
+    /// Longest time of one page of a list, from the request to its last byte.
     pub page: Duration,
-    /// Longest that a command which fetches credentials may take, and what else of that may hang.
+    /// Longest time of a command that fetches credentials, and of other steps of that which may hang.
     pub credentials: Duration,
-    /// Longest time of a command that asks people.
+    /// Longest time of a command that prompts.
     pub credentials_interactive: Duration,
-    /// First wait after credentials were fetched anew, doubled with every time, and the longest.
+    /// First wait after credentials were renewed, doubled with every time, and the longest.
     pub renewal: [Duration; 2],
     /// At the start, credentials that take longer than this count as silence.
     pub patience: Duration,
-    /// Credentials that could not be had at the start are asked for again after this long.
+    /// Time after which credentials that could not be fetched at the start are requested again.
     pub again: Duration,
 }
 
@@ -58,7 +58,7 @@ impl Default for Pace {
             max_backoff: Duration::from_millis(3_500),
             first_backoff: Duration::from_millis(400),
             failures_before_relist: 3,
-            // At most 8 + 60/1.2 = 58 requests that bring nothing in any minute: under one a second whatever the server does.
+            // At most 8 + 60/1.2 = 58 requests without a result in any minute: under one a second whatever the server does.
             burst: 8,
             earn: Duration::from_millis(1200),
             probe: Duration::from_secs(3),
@@ -67,7 +67,7 @@ impl Default for Pace {
             most_watch_seconds: 110,
             bookmark: Duration::from_secs(90),
             watch_margin: Duration::from_secs(5),
-            // An API server gives up a list of its own after 60 s; one that has not begun after half of that is not well.
+            // An API server gives up a list of its own after 60 s; a response that has not begun after half of that counts as failed.
             answer: Duration::from_secs(30),
             page: Duration::from_secs(120),
             credentials: Duration::from_secs(30),

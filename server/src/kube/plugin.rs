@@ -14,7 +14,7 @@ use tokio::process::{Child, Command};
 
 use super::pace::Pace;
 
-/// Most of an answer that is read, in bytes.
+/// Most bytes of an output that are read.
 const MAX_ANSWER: u64 = 1 << 20;
 
 #[derive(Deserialize)]
@@ -33,7 +33,7 @@ pub(super) struct Credential {
 }
 
 impl Credential {
-    /// Returns when it ends, by our clock; some say nothing of that.
+    /// Returns its expiry, by our clock; some plugins report none.
     pub(super) fn expires_at_millis(&self) -> Option<Millis> {
         let ends: jiff::Timestamp = self.expiration_timestamp.as_ref()?.parse().ok()?;
         Some(ends.as_millisecond())
@@ -58,7 +58,7 @@ pub enum PluginError {
     Start { command: String, why: std::io::Error },
     #[error("the credential plugin {command} failed ({status}); run it by hand to see why")]
     Failed { command: String, status: ExitStatus },
-    /// It did not end; it was ended.
+    /// It did not end in time, and was killed.
     #[error("the credential plugin {command} did not finish within {} s", limit.as_secs_f64())]
     Late { command: String, limit: Duration },
     #[error("the credential plugin {command} returned no credentials")]
@@ -76,14 +76,14 @@ impl Drop for Group {
     }
 }
 
-/// Runs the command, which asks people only where `may_ask` says so.
+/// Runs the command, which prompts only if `may_ask`.
 pub(super) async fn run(exec: &ExecConfig, may_ask: bool, pace: &Pace) -> Result<Credential, PluginError> {
     let name = exec.command.clone().ok_or(PluginError::Missing)?;
     let asks = may_ask && exec.interactive_mode != Some(ExecInteractiveMode::Never);
     let limit = if asks { pace.credentials_interactive } else { pace.credentials };
     let start = |why| PluginError::Start { command: name.clone(), why };
     let mut child = command(exec, &name, asks).spawn().map_err(start)?;
-    // A command that asks stays in our group, or it could not read from the terminal.
+    // A command that prompts stays in our group, or it could not read from the terminal.
     let id = child.id().filter(|_| !asks).and_then(|id| i32::try_from(id).ok());
     let mut group = Group(id.and_then(Pid::from_raw));
     let ended = tokio::time::timeout(limit, answer(&mut child)).await;
@@ -97,7 +97,7 @@ pub(super) async fn run(exec: &ExecConfig, may_ask: bool, pace: &Pace) -> Result
 
 /// Returns the credentials in a command's output; `None` where it holds none.
 fn read(answered: &[u8]) -> Option<Credential> {
-    // Most answer JSON, some YAML, of which JSON is a part. The error would quote the token.
+    // Most commands return JSON, some YAML, of which JSON is a subset. The error would quote the token.
     let status = serde_saphyr::from_slice::<Answer>(answered).ok()?.status?;
     (status.token.is_some() || status.certificate().is_some()).then_some(status)
 }

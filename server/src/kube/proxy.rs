@@ -1,4 +1,4 @@
-//! Through which proxy a server is reached, by the rules that kubectl has.
+//! Chooses the proxy to a server, by the rules of kubectl.
 
 use axum::http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;

@@ -25,7 +25,7 @@ pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
     {
         return "its proxy-url has an unsupported scheme; use http, https or socks5".to_owned();
     }
-    // The operating system's word needs no other: "connection refused".
+    // The operating system's error needs no context: "connection refused".
     let by_system = |error: &io::Error| {
         use io::ErrorKind::{
             ConnectionAborted, ConnectionRefused, ConnectionReset, HostUnreachable, NetworkUnreachable, TimedOut,

@@ -15,7 +15,7 @@ use super::error::RequestError;
 use super::pace::Pace;
 use super::reason;
 
-/// Largest answer that is read where it is no list, in bytes.
+/// Most bytes that are read of a response that is no list.
 const MAX_ANSWER: usize = 1 << 20;
 
 /// The fields of a refusal that are read. A proxy in front of the API server sends no `Status`: its code may be a word.
@@ -24,7 +24,7 @@ struct Refused {
     message: Option<String>,
 }
 
-/// Returns the seconds of `Retry-After`, up to a limit: nobody waits longer without a word.
+/// Returns the seconds of `Retry-After`, up to a limit, so that no error stays unreported for longer.
 fn retry_after(headers: &http::HeaderMap) -> Duration {
     const LONGEST: u64 = 60;
     let value = headers.get(http::header::RETRY_AFTER);
@@ -64,7 +64,7 @@ async fn send_get(client: Arc<FetchedClient>, pace: &Pace, path: &str) -> Result
     if status.is_success() {
         return Ok(response.into_body());
     }
-    // What the server says besides is good to know and not worth waiting for.
+    // The server's message helps, but is not worth a long wait.
     let body = tokio::time::timeout(pace.answer, read(response.into_body(), pace)).await;
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
     let Refused { message } = serde_json::from_slice(&body).unwrap_or_default();
@@ -75,8 +75,8 @@ pub(super) async fn read(body: Body, pace: &Pace) -> Result<Vec<u8>, RequestErro
     gather(body, pace, MAX_ANSWER, || ()).await
 }
 
-/// Reads a whole body of at most so many bytes, and tells of each piece. Some more of it must come within the pace's limit, again and
-/// again.
+/// Reads a whole body of at most so many bytes, and reports each piece. The next piece must always arrive within the
+/// pace's limit.
 pub(super) async fn gather(
     body: Body,
     pace: &Pace,

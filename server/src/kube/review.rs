@@ -72,7 +72,7 @@ impl Reviewer {
         self.access.borrow().as_ref().map(Access::place)
     }
 
-    /// Returns whether a subject may list pods in a namespace; in all of them, where none is named.
+    /// Returns whether a subject may list pods in a namespace; in all of them, if none is named.
     pub async fn may_list_pods(&self, subject: &Subject, namespace: Option<&str>) -> Result<bool, RequestError> {
         let attributes = ResourceAttributes {
             verb: Some("list".to_owned()),

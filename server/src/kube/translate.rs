@@ -25,8 +25,8 @@ const HOOK_FAILED: &str = "PostStartHookError";
 /// The API server's default for both limits of a rolling update.
 const DEFAULT_SHARE: IntOrPercent = IntOrPercent::Percent(25);
 const DEFAULT_HISTORY_LIMIT: u32 = 10;
-/// Most init containers and most others of a pod or template that are kept: an object has room for ten thousand, and pods that are gone and
-/// rollouts that are over are kept.
+/// Most init containers and most others of a pod or template that are kept: an object has room for ten thousand, and
+/// deleted pods and ended rollouts stay in memory.
 const MOST_CONTAINERS: usize = 256;
 /// Longest message of a condition, or of a pod, that is kept, in characters: a kubelet names all containers of a pod
 /// there, each in up to 63. Controllers repeat what the API server says, which may name each of thousands of containers
@@ -312,7 +312,7 @@ fn cut(text: &str) -> String {
     beginning(text, Event::LONGEST)
 }
 
-/// The first characters of a text, so many at the most.
+/// Returns the first characters of a text, so many at the most.
 fn beginning(text: &str, most: usize) -> String {
     // Most texts are short. Those with no more bytes have no more characters either.
     if text.len() <= most { text.to_owned() } else { text.chars().take(most).collect() }

@@ -61,8 +61,8 @@ impl Audit {
         Ok(Self { lines, waiting, lost })
     }
 
-    /// Appends a request and the status of its response. Operators print the file, or send it to a terminal as the log of a pod:
-    /// what stands in an address commands none.
+    /// Appends a request and the status of its response. Escapes the address: operators print the file in a terminal,
+    /// or read it as the log of a pod.
     pub fn record(&self, who: &str, from: Option<IpAddr>, did: &str, at: &str, status: u16) {
         let at: String = at.chars().take(LONGEST).collect();
         let millis = clock::now_millis();

@@ -63,7 +63,7 @@ mod tests {
         );
         assert_eq!(one_line("\u{1b}[32mINFO\u{1b}[0m a\nb\n", true), "\u{1b}[32mINFO\u{1b}[0m a\\nb\n");
         assert_eq!(one_line("ä\u{85}ö", false), "ä\\u{85}ö");
-        // Text that seems to stand elsewhere, or to be another name.
+        // Characters that reorder or hide text.
         assert_eq!(one_line("a\u{202e}b\u{2028}c\u{200b}\n", true), "a\\u{202e}b\\u{2028}c\\u{200b}\n");
     }
 }

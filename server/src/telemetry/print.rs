@@ -48,7 +48,7 @@ impl<W: Write> Write for Printer<W> {
     }
 }
 
-/// Lines stay lines.
+/// Returns whether a character is printed unchanged, as line breaks are.
 fn is_printable(c: char) -> bool {
     matches!(c, '\n' | '\t') || !is_hidden(c)
 }
@@ -57,7 +57,7 @@ fn remove_hidden(text: &str) -> String {
     text.chars().filter(|c| is_printable(*c)).collect()
 }
 
-/// Escapes them as JSON does: one above U+FFFF as two units of UTF-16.
+/// Escapes hidden characters as JSON does: one above U+FFFF as two units of UTF-16.
 pub(super) fn escape_hidden(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {

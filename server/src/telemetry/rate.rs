@@ -21,7 +21,7 @@ pub(crate) struct RateLimit<K> {
 
 #[derive(Debug)]
 struct Keys<K> {
-    /// When a key has all its permits again, one that took some.
+    /// Time at which a key that used permits has all of them again.
     full_at: HashMap<K, Instant>,
     /// Number of keys at the next scan: twice those that the last one left, so that scans cost each new key little.
     scan_at: usize,
@@ -90,7 +90,7 @@ mod tests {
         let waited = join_all((0..20).map(|_| limit.ready(&1))).await;
         assert!(waited.iter().all(|has_waited| !has_waited), "somebody who waited may ask at once again");
         assert_eq!((now.elapsed().as_secs(), limit.take(&1)), (60, Err(Duration::from_millis(100))));
-        // Who leaves while they wait has used nothing up.
+        // A request that is cancelled while it waits uses no permit.
         for _ in 0..1_000 {
             assert!(tokio::time::timeout(Duration::ZERO, limit.ready(&1)).await.is_err(), "it has to wait");
         }
@@ -116,7 +116,7 @@ mod tests {
         (0..FEW).for_each(|key| assert_eq!(limit.take(&key), Ok(())));
         tokio::time::advance(Duration::from_secs(60)).await;
         assert_eq!((limit.take(&FEW), locked(&limit.keys).full_at.len()), (Ok(()), 1));
-        // Those that wait stay, and are not looked at again for each one that comes: at 1,024 and at 2,048.
+        // Keys that wait stay, and are not scanned for each new key: only at 1,024 and at 2,048.
         (0..4 * FEW).for_each(|key| assert_eq!(limit.take(&key), Ok(())));
         let keys = locked(&limit.keys);
         assert_eq!((keys.full_at.len(), keys.scan_at), (4 * FEW, 4 * FEW));

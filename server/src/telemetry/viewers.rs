@@ -27,7 +27,7 @@ impl Viewers {
 
     /// Waits until one is connected.
     pub async fn wait(&self) {
-        // The sender is ours: it cannot be gone.
+        // The sender is ours, so it is not closed.
         let _ = self.0.subscribe().wait_for(|count| *count > 0).await;
     }
 }

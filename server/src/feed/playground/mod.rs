@@ -97,7 +97,7 @@ impl Playground {
         let has_stories = !options.no_stories;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let now_millis = i64::try_from(now).unwrap_or_default();
-        // A stored history has the cluster of before: this is another one, with UIDs and versions of its own.
+        // A stored history has the previous cluster: this is another one, with UIDs and versions of its own.
         let first_revision = if is_stored { now_millis.unsigned_abs() } else { 0 };
         let world = world(options.seed, now_millis, first_revision, has_stories)?;
         let cluster = Cluster::new(world);

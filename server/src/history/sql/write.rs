@@ -52,8 +52,8 @@ pub fn append(database: &mut Connection, cluster: i64, commit: &Commit) -> Resul
     super::episode::write(database, cluster, &commit.episodes, &commit.snapshots)
 }
 
-/// Writes the row of a rollout or another episode, under its number among those of its workload. The figures of its pods stay once it has
-/// ended. Restarts grow until its episode is over; after that they are not told.
+/// Writes the row of a rollout or another episode, under its number among those of its workload. The figures of its
+/// pods stay once it has ended. Restarts grow until its episode is over; later ones are not counted.
 fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &EpisodeRow) -> Result<(), StoreError> {
     let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis, kind)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
@@ -176,8 +176,8 @@ fn with_known(rollout: &EpisodeRow, known: &EpisodeRow) -> EpisodeRow {
     let (first, second) =
         if known.started_millis < rollout.started_millis { (known, rollout) } else { (rollout, known) };
     let is_same_begin = second.started_millis - first.started_millis <= CLOCKS_MILLIS;
-    // What was told while it went on says more than what is known of one that is superseded. Pods that start after the fault is mended
-    // may be an outage without one.
+    // A cause observed during the rollout says more than one of a superseded rollout. Pods that start after the fault
+    // is fixed may be an outage without a cause.
     let is_last_word = names_fault(&rollout.cause) || !names_fault(&known.cause);
     let says_more = is_last_word && rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded;
     let is_news = !rollout.cause.is_empty() && (says_more || known.trouble().is_empty());
@@ -198,7 +198,7 @@ fn with_known(rollout: &EpisodeRow, known: &EpisodeRow) -> EpisodeRow {
         deadline_millis: known.deadline_millis.or(rollout.deadline_millis),
         available_millis: known.available_millis.or(rollout.available_millis),
         losses: rollout.losses.clone().or_else(|| known.losses.clone()),
-        // Nothing is told of it once the next rollout began.
+        // The field stays empty once the next rollout began.
         next_refusal: rollout.next_refusal.clone().or_else(|| known.next_refusal.clone()),
         replicas: with_limits.replicas,
         ceiling: with_limits.ceiling,

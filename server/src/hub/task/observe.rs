@@ -94,8 +94,7 @@ impl Hub {
         self.apply_changes(at_millis, changes);
     }
 
-    /// Returns when a kind that must not be listed from now on was last seen; before the restart, if it was not listed
-    /// since.
+    /// Returns when a kind that is forbidden from now on was last seen; before the restart, if it was not listed since.
     fn seen_until_millis(&self, kind: Kind, namespace: Option<String>) -> Millis {
         let since_millis = match self.watches.health.get(&(kind, namespace)) {
             Some(Health::Connecting { .. }) => self.heard_millis,
@@ -105,7 +104,7 @@ impl Hub {
         since_millis.unwrap_or_else(|| self.clock.now_millis())
     }
 
-    /// Notes since when a kind must not be listed, or that it may be again. That changes sentences of every Deployment.
+    /// Records since when a kind is forbidden, or that it is allowed again. That changes sentences of every Deployment.
     fn note_unseen(&mut self, kind: Kind, namespace: Option<String>, since_millis: Option<Millis>) {
         let changes = self.timeline.apply(self.clock.now_millis(), Fact::Unseen { kind, namespace, since_millis });
         if !changes.is_empty() {
@@ -125,7 +124,7 @@ impl Hub {
 
     fn observe(&mut self, at_millis: Millis, fact: Fact) {
         self.counters.facts.fetch_add(1, Ordering::Relaxed);
-        // Clocks may be set back between two runs of which the second goes on from the first.
+        // Clocks may be set back between two runs of which the second resumes the first.
         let at_millis = at_millis.max(self.heard_millis.unwrap_or(Millis::MIN));
         self.note_time(at_millis);
         let changes = self.timeline.apply(at_millis, fact);
@@ -163,7 +162,7 @@ impl Hub {
             };
             self.touched.insert(uid, self.timeline.seq());
             self.outdated.insert(uid);
-            // A name that changes hands concerns topics of another Deployment, too.
+            // A change of a name's owner affects topics of another Deployment, too.
             if self.topics.is_empty() || !(renames(change) || self.followed.contains(&uid)) {
                 continue;
             }
@@ -195,8 +194,8 @@ pub(super) const fn renames(change: &Change) -> bool {
     matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..))
 }
 
-/// Returns whether a change ties objects to a Deployment that were known before it: copies of the Deployment lack them,
-/// and only a snapshot has them.
+/// Returns whether a change links known objects to a Deployment: copies of the Deployment lack them, and only a
+/// snapshot has them.
 fn brings_known_objects(model: &Model, change: &Change, deployment: Uid) -> bool {
     match change {
         Change::ReplicaSet(set) => model.pods_of(set.uid).next().is_some(),

@@ -1,4 +1,4 @@
-//! What viewers get: frames of topics, the list, and the first frame of a new subscription.
+//! Publishes to viewers: frames of topics, the list, and the first frame of a new subscription.
 
 use timeline::view::{self, Tone};
 use timeline::wire::{Objects, Position, Said, Snapshot};
@@ -106,7 +106,7 @@ impl Hub {
         let seq = self.timeline.seq();
         let mut topic = match self.topics.remove(&workload).filter(|topic| !topic.is_deserted()) {
             Some(mut topic) => {
-                // So that it has sent all that the snapshot contains, and the new viewer gets no outdated sentences.
+                // The topic must have sent all that the snapshot contains, and the new viewer must get current sentences.
                 self.publish_topic(&mut topic, &workload, Flush::Now);
                 topic
             }
@@ -145,7 +145,7 @@ impl Hub {
             if !change.travels() || !model.deployments_of(change).contains(&deployment) {
                 continue;
             }
-            // These may tie objects to the Deployment that the copy does not know.
+            // These may link objects to the Deployment that the copy lacks.
             let is_tie = matches!(change, Change::ReplicaSet(_) | Change::ReplicaSetOwner(..) | Change::PodAdopted(..));
             if is_tie || renames(change) || missed.len() == most {
                 return None;
@@ -162,8 +162,8 @@ impl Hub {
         Snapshot { objects, said: self.describe(deployment), ..snapshot }
     }
 
-    /// Copies what a page is made of: a Deployment with its objects and everything that its sentences name. The page is made by the returned
-    /// function, outside of the hub's task.
+    /// Copies the data of a page: a Deployment with its objects and everything that its sentences name. The returned
+    /// function makes the page, outside of the hub's task.
     pub(in crate::hub) fn page(&self, workload: &Workload) -> Box<dyn FnOnce() -> Snapshot + Send> {
         let (snapshot, now) = (self.bare_snapshot(workload), self.now());
         let model = snapshot.deployment.map(|uid| self.timeline.model().around(uid)).unwrap_or_default();

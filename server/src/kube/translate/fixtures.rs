@@ -1,4 +1,4 @@
-//! Objects for the tests of those who follow facts.
+//! Objects for tests of modules that use facts.
 
 use serde_json::{Value, json};
 use timeline::fact::{Kind, Seen};
@@ -10,7 +10,7 @@ pub(crate) fn uid(number: u32) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }
 
-/// An object of that number, controlled by that one.
+/// Returns the object of that number, with that owner as its controller.
 pub(crate) fn object(number: u32, owner: Option<(&str, u32)>, of: &Value) -> Value {
     let owners: Vec<Value> =
         owner.iter().map(|(kind, of)| json!({ "kind": kind, "controller": true, "uid": uid(*of) })).collect();
@@ -23,7 +23,7 @@ pub(crate) fn one_replica() -> Value {
     json!({ "spec": { "replicas": 1 }, "status": { "replicas": 1, "availableReplicas": 1 } })
 }
 
-/// A pod that is ready, with the status of its container.
+/// Returns a pod that is ready, with the status of its container.
 pub(crate) fn ready_pod(container: &Value) -> Value {
     json!({
         "spec": { "nodeName": "node-1", "containers": [{ "name": "web" }] },
@@ -35,7 +35,7 @@ pub(crate) fn ready_pod(container: &Value) -> Value {
     })
 }
 
-/// Tells a timeline of an object.
+/// Applies an object to a timeline.
 pub(crate) fn tell(timeline: &mut Timeline, at_millis: Millis, kind: Kind, object: &Value) {
     let fact = Object::decode(kind, &object.to_string()).unwrap().fact(Seen::Added).unwrap().unwrap();
     timeline.apply(at_millis, fact);

@@ -97,7 +97,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         }),
         (None, None, running) => running.as_ref().map(|_| ContainerState::Running),
     };
-    // A placeholder for a container that is not found hides the end that was seen last.
+    // A placeholder for a container that is not found hides the last observed end.
     let (now, last) = (terminated.as_ref(), status.last_state.terminated.as_ref());
     let ended = now.filter(|now| now.reason != STATUS_UNKNOWN).or(last).or(now);
     // The kubelet counts a restart when it starts a container, so the present end is not yet followed by one. A placeholder is.
@@ -137,7 +137,7 @@ fn exit(ended: &decode::Terminated) -> Exit {
         reason: ended.reason.clone(),
         message: if Exit::is_start_error(&ended.reason) { cut(&ended.message) } else { String::new() },
         finished_millis,
-        // Of one that could not be started, the kubelet writes the epoch.
+        // The kubelet writes the epoch for a container that could not be started.
         ran_millis: finished_millis
             .zip(millis(ended.started_at.as_deref()).filter(|start| *start > 0))
             .map(|(end, start)| end.saturating_sub(start).max(0)),
@@ -161,7 +161,7 @@ fn with_gates(mut told: Condition, gates: &[PodSchedulingGate]) -> Option<Condit
     Some(told)
 }
 
-/// Conditions that are worth a look: those of readiness gates, and Kubernetes' own ones that are not as they should be.
+/// Returns the notable conditions: those of readiness gates, and Kubernetes' own with an unexpected status.
 fn conditions(conditions: Vec<decode::Condition>) -> Vec<PodCondition> {
     let worth = |condition: &decode::Condition| {
         !OWN_CONDITIONS.contains(&(condition.r#type.as_str(), condition.status.as_str()))
