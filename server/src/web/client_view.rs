@@ -1,4 +1,4 @@
-//! The server as one client reads it. Handlers get nothing else: whoever has a [`ClientView`] can read no more than its viewer may see.
+//! The server as one client reads it. Handlers get nothing else, so they can read no more than the viewer may see.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -163,7 +163,7 @@ impl ClientView {
     /// Like [`Self::hub`], but also returns past moments that are still stored.
     ///
     /// # Errors
-    /// When there is nothing, or nothing to see, or what is kept cannot be read.
+    /// When it does not exist, is hidden, or the stored data cannot be read.
     pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Result<Handle, OpenError> {
         let is_kept = workload.uid.is_some() && workload.rollout.is_some() && self.part().is_none();
         if is_kept && self.can_see(workload) {
@@ -225,29 +225,29 @@ impl ClientView {
         self.hub(&Workload { rollout: None, ..workload.clone() }).await
     }
 
-    /// Lines of a list as they are now. Whoever answers a request with them has it [`Self::throttle`] first.
+    /// Returns lines of a list as they are now. A handler that responds with them awaits [`Self::throttle`] first.
     pub async fn list_now(&self, query: &Query) -> ListResult {
         self.rollcast.listings.now(query, &self.list_permissions()).await
     }
 
-    /// Waits until something that takes long may be made for them once more.
+    /// Waits until the client may request expensive work again.
     pub async fn throttle(&self) {
         self.rollcast.throttle(&self.throttle_key()).await;
     }
 
-    /// Waits for the client's turn to read much of the history. Whatever waits for a reader, or for a rollout to be played, is
-    /// served in the order in which it comes: it would wait for all requests of one client.
+    /// Waits for the client's turn to read much of the history. Readers and replays serve requests in order of arrival:
+    /// without turns, other clients would wait for all requests of one client.
     pub async fn history_turn(&self) -> Option<OwnedMutexGuard<()>> {
         self.rollcast.history_turns.take(&self.throttle_key()).await
     }
 
-    /// Waits for the client's turn to have details, a moment or a preview made: one is made at a time, of all that are asked for of a
-    /// cluster, or of all previews.
+    /// Waits for the client's turn for details, a moment or a preview: only one is made at a time for each cluster, or
+    /// of all previews.
     pub async fn moment_turn(&self) -> Option<OwnedMutexGuard<()>> {
         self.rollcast.moment_turns.take(&self.throttle_key()).await
     }
 
-    /// Waits until a list may be chosen for them; not for one that has followers.
+    /// Waits until the client may request another list; one that has followers needs no wait.
     pub async fn throttle_list(&self, query: &Query) {
         if !self.rollcast.listings.is_followed(query, &self.list_permissions()) {
             self.throttle().await;
@@ -290,7 +290,7 @@ impl ClientView {
         self.rollcast.archive.as_ref().filter(|_| self.part().is_none())
     }
 
-    /// Reads what is kept of a workload that is seen and of that UID; `None` where there is nothing, or nothing to see.
+    /// Reads stored data of a visible workload with that UID; `None` if there is none, or it is hidden.
     pub async fn read_stored<T: Send + 'static>(
         &self,
         workload: &Workload,
@@ -303,7 +303,7 @@ impl ClientView {
         let named = Workload { uid: None, rollout: None, ..workload.clone() };
         archive
             .read(move |reader| {
-                // A UID names a workload, whatever the address says besides.
+                // A UID identifies a workload, whatever else the address says.
                 if reader.workloads(uid)?.contains(&named) { read(reader).map(Some) } else { Ok(None) }
             })
             .await

@@ -1,11 +1,11 @@
-//! Connections: how many there may be, and how long one may take to say what it wants.
+//! Connections: the limit on their number, and the timeout of request heads.
 //!
 //! ```text
 //!   accept ──► (TLS) ──► head of the first request, little is held ──► hyper: answers it, and those that follow
 //!     └──────────── within 10 s and 16 KB ─────────────┘                  (their heads: the same, by hyper)
 //! ```
 //!
-//! Over the limit, only probes are answered: a kubelet without an answer would end the program, and all viewers would come back at once.
+//! Over the limit, only probes get a response: without one the kubelet would restart the program, and all viewers would reconnect at once.
 
 mod counted_stream;
 mod head;
@@ -40,27 +40,27 @@ use crate::access::clients::{Usage, UsageGuard, client_network};
 use crate::web::limits::{Limit, LimitCounters};
 use crate::web::tls::Acceptor;
 
-/// Headers that take longer than this are not waited for.
+/// Timeout for the headers of a request.
 const HEADERS_TIMEOUT: Duration = Duration::from_secs(10);
-/// A trusted proxy may ask again on a connection for so long after an answer. Proxies that keep connections open ask on one that is being
-/// closed otherwise, and tell their clients 502. They keep them for a minute, and for ten at most.
+/// Idle time of a connection of a trusted proxy. A proxy that reuses a connection just as it is closed returns 502 to
+/// its client. Proxies keep connections for a minute, and for ten at most.
 const IDLE_OF_PROXY: Duration = Duration::from_secs(620);
 /// Most bytes of headers.
 const MOST_HEADERS: usize = 16 << 10;
 /// Connections at once.
 const MOST_CONNECTIONS: usize = 10_000;
-/// Connections that the system completes before they are accepted. After a restart all viewers come back at once: one for which there
-/// is no room tries again after a second.
+/// Completed connections that the system queues before they are accepted. After a restart all viewers reconnect at
+/// once: one that finds no room retries after a second.
 const BACKLOG: u32 = 4_096;
-/// Descriptors that are kept for other things than viewers' connections: files, databases, API servers (four watches for each cluster, or
-/// for each namespace that is named), and telling those who are one too many.
+/// Descriptors for other uses than viewers' connections: files, databases, API servers (four watches for each cluster,
+/// or for each namespace that is named), and refusals of connections over the limit.
 const OTHER_DESCRIPTORS: usize = 200;
 /// Connections of one address at once; proxies and this machine may have more.
 const CONNECTIONS_PER_CLIENT: usize = 256;
-/// Connections over the limit of which the head is read. One more ends the oldest: whoever opens many and says nothing does not keep out
-/// a probe, which asks as soon as it is connected.
+/// Connections over the limit whose head is read. One more ends the oldest: idle connections cannot keep out a probe,
+/// which sends its request at once.
 const OVER_LIMIT: usize = 32;
-/// The oldest one has this long to be read before it is ended: very many may be accepted at once.
+/// Time that the oldest one gets to be read before it is ended: very many may be accepted at once.
 const LAST_CHANCE: Duration = Duration::from_millis(1);
 /// Response to one connection too many.
 const SERVICE_UNAVAILABLE: &[u8] =
@@ -69,8 +69,8 @@ const SERVICE_UNAVAILABLE: &[u8] =
 const BAD_REQUEST: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 const HEADERS_TOO_LARGE: &[u8] =
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-/// Bytes of answers that the system holds of one connection. It would hold megabytes of each else, and take so many of them at once that
-/// who reads slowly looks like who reads nothing.
+/// Bytes of responses that the system buffers for one connection. By default it buffers megabytes, and takes so many at
+/// once that a slow reader cannot be told from a stalled one.
 const SENT_AHEAD: usize = 256 << 10;
 /// Timeout of these responses, and the pause after a failed accept.
 const REFUSE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -80,7 +80,7 @@ const REFUSE_TIMEOUT: Duration = Duration::from_millis(500);
 pub struct Connections {
     most: usize,
     open: Arc<Usage<IpAddr>>,
-    /// Requests and streams that came through proxies, by whom they are from.
+    /// Requests and streams through proxies, by the address of their client.
     clients: Arc<Usage<IpAddr>>,
     /// Counters of all limits.
     pub limits: Arc<LimitCounters>,
@@ -92,7 +92,7 @@ impl Default for Connections {
     }
 }
 
-/// Connections at once for which there are descriptors.
+/// Returns the number of connections for which there are descriptors.
 fn most() -> usize {
     MOST_CONNECTIONS.min(descriptors().saturating_sub(OTHER_DESCRIPTORS)).max(1)
 }
@@ -102,12 +102,12 @@ fn descriptors() -> usize {
     getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit.try_into().unwrap_or(usize::MAX))
 }
 
-/// Lets the program have as many descriptors as the system lets it have: what programs have at first is made for those with few files.
-/// Says so where that is less than all connections need.
+/// Raises the limit on open files as far as the system allows: the default is for programs with few files. Logs a
+/// warning if the limit is less than all connections need.
 pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     let needed = (MOST_CONNECTIONS + OTHER_DESCRIPTORS) as u64;
-    // Some systems say that there is no limit and take no number above theirs.
+    // Some systems report no limit but accept no number above theirs.
     let allowed = limit.maximum.unwrap_or(needed);
     if limit.current.is_some_and(|current| current < allowed) {
         let limit = Rlimit { current: Some(allowed), ..limit };
@@ -168,7 +168,7 @@ fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Serves for ever. `is_trusted` says of which addresses many viewers come; `tls` is spoken where it is given.
+/// Serves for ever. `is_trusted` returns whether many viewers share an address; with `tls`, connections are encrypted.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -180,7 +180,7 @@ pub async fn serve(
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
-            // Descriptors ran out, or a caller left again: those that are open go on, and more may come later.
+            // Descriptors ran out, or the client left: open connections go on, and more may be accepted later.
             Err(why) => {
                 tracing::warn!("cannot accept a connection: {why}");
                 tokio::time::sleep(REFUSE_TIMEOUT).await;
@@ -198,7 +198,7 @@ pub async fn serve(
         let reading = match tls.as_ref().map(|tls| tls.borrow().clone()) {
             None => tokio::spawn(read_first_request(stream, caller, until)),
             Some(tls) => tokio::spawn(async move {
-                // Who does not come that far in time is not heard; who says nothing at all needs no session.
+                // A handshake that times out gets no response. An idle connection needs no TLS session.
                 let session = async {
                     stream.readable().await?;
                     tls.accept(stream).await
@@ -241,8 +241,8 @@ struct Caller {
     limits: Arc<LimitCounters>,
 }
 
-/// Waits for what is asked first, until then. There may be thousands who wait here: talking is a task of its own, so that they hold
-/// nothing of what it needs.
+/// Waits for the first request until the deadline. Thousands of connections may wait here: the response is a task of
+/// its own, whose memory they do not hold.
 async fn read_first_request(
     mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     caller: Caller,
@@ -265,7 +265,7 @@ async fn read_first_request(
     }
 }
 
-/// Returns whether a path asks whether the program is well.
+/// Returns whether a path is that of a health probe.
 pub(super) fn is_probe(path: &str) -> bool {
     [Route::Healthz, Route::Readyz].iter().any(|probe| probe.pattern() == path)
 }
@@ -275,7 +275,7 @@ fn asks_for_probe(head: &[u8]) -> bool {
     target.and_then(|target| target.split('?').next()).is_some_and(|path| is_probe(below_base(path)))
 }
 
-/// Answers what is asked, of which the head has come.
+/// Responds to requests; the head of the first one was read.
 async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, head: Bytes, caller: Caller) {
     let Caller { peer, is_proxy, router, open, limits } = caller;
     let idle = if is_proxy { IDLE_OF_PROXY } else { HEADERS_TIMEOUT };
@@ -345,7 +345,7 @@ mod tests {
         assert!(connections.enter(of("a", 0xffff), false).is_none() && connections.enter(of("b", 1), false).is_some());
         drop(all);
         assert!(connections.serve_client(of("a", 1)).is_some() && connections.enter(of("a", 1), false).is_some());
-        // An IPv4 address that is written as one of IPv6 is itself.
+        // An IPv4-mapped IPv6 address counts as the IPv4 address.
         let mapped: Vec<UsageGuard<IpAddr>> = (0..CONNECTIONS_PER_CLIENT)
             .filter_map(|_| connections.serve_client("::ffff:203.0.113.9".parse().unwrap()))
             .collect();

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::web::listing::{ListResult, ListSubscription, ListedRow};
 
-/// Bytes per second that the changes of a list may come to: what would be more is put together and sent later.
+/// Maximum rate of a list's changes, in bytes per second: more changes are combined and sent later.
 const LIST_BYTES_PER_SECOND: f64 = 8_000.0;
 
 pub(super) struct FollowedList {
@@ -18,7 +18,7 @@ pub(super) struct FollowedList {
     pub(super) window: Window,
     pub(super) choice: ListSubscription,
     sent: SentRows<ListedRow>,
-    /// Nothing goes out before.
+    /// Nothing is sent before this time.
     pub(super) not_before: Instant,
 }
 

@@ -12,13 +12,13 @@ pub(crate) const QUESTION_EVERY: Duration = Duration::from_millis(100);
 /// A limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// The head of a request has to come in time.
+    /// Timeout for the head of a request.
     Headers,
     /// Connections of one address, and of all.
     Connections,
     /// Requests and streams of one client of a proxy.
     Clients,
-    /// Viewers whose rights are known.
+    /// Viewers whose permissions are cached.
     Viewers,
     /// Requests of a stream.
     Questions,
@@ -32,11 +32,11 @@ pub enum Limit {
     Previews,
     /// Files of rollouts that are made.
     Exports,
-    /// Tokens of one client that no cluster takes.
+    /// Rejected tokens of one client.
     SignIns,
-    /// Bytes of answers that wait to be sent.
+    /// Bytes of responses that wait to be sent.
     Unsent,
-    /// Rollouts that are over and are looked at.
+    /// Past rollouts that are open.
     Rollouts,
 }
 

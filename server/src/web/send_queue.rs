@@ -13,7 +13,7 @@ use crate::access::clients::{ClientKey, Usage, UsageGuard};
 
 /// Responses with fewer bytes are not counted.
 pub const SMALL: usize = 64 << 10;
-/// Bytes that wait at once, in all and of one client. One answer may wait where no other does, whatever its size.
+/// Most bytes that wait at once, in all and for one client. A single response may wait whatever its size.
 const MOST_BYTES: usize = 128 << 20;
 const BYTES_PER_CLIENT: usize = 32 << 20;
 /// Bytes that are handed to a connection at once.
@@ -36,7 +36,7 @@ impl SendQueue {
     }
 }
 
-/// Bytes that keep something until the last of them is gone.
+/// Returns bytes that hold a value until the last of them is gone.
 pub fn owned_bytes(bytes: impl AsRef<[u8]> + Send + 'static, kept: impl Send + 'static) -> Bytes {
     struct OwnedBytes<B, K> {
         bytes: B,

@@ -31,7 +31,7 @@ impl FromStr for BasePath {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | '~');
         let is_segment = |part: &str| !matches!(part, "" | "." | "..") && part.chars().all(is_plain);
         let is_path = path.is_empty() || path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(is_segment));
-        // A path of the server's own would be taken off twice.
+        // A path that begins like one of the server's own would be removed twice.
         let first = |path: &str| path.split('/').nth(1).map(str::to_owned);
         let is_own = !path.is_empty() && Route::ALL.iter().any(|route| first(route.pattern()) == first(path));
         match is_path && text.starts_with('/') && !is_own {
@@ -127,7 +127,7 @@ impl<'t> Host<'t> {
 }
 
 impl ServerAddress {
-    /// Others reach it by what it is called: not every name of it means this machine.
+    /// Returns whether others reach it by a name, so that not every name means this machine.
     pub fn is_known_elsewhere(&self) -> bool {
         let is_other = |name: &str| !Host::parse(name).is_some_and(Host::is_loopback);
         self.public.as_ref().is_some_and(|public| is_other(&public.authority))
@@ -154,10 +154,10 @@ impl ServerAddress {
         };
         let is_scheme = match &self.public {
             Some(public) if self.is_public(host) => is_secure == public.is_secure,
-            // A proxy may speak TLS for a server that does not: only who speaks it knows what the scheme is.
+            // A proxy may speak TLS for a server that does not: only a server with TLS knows the scheme.
             _ => is_secure || !self.has_tls,
         };
-        // Browsers leave the usual port out, some proxies add it.
+        // Browsers omit the default port, some proxies add it.
         let [authority, host] = [authority, host].map(|authority| without_usual_port(authority, is_secure));
         is_scheme && authority.eq_ignore_ascii_case(host)
     }
@@ -177,7 +177,8 @@ impl ServerAddress {
         self.origin(host, !Host::parse(host).is_some_and(Host::is_loopback))
     }
 
-    /// Browsers may be told to ask that host by TLS only: a name of this server's own, not one that means every program of a machine.
+    /// Returns whether browsers may be told to use TLS only for that host: a name of this server, not one that every
+    /// program of a machine has.
     pub fn is_secure_at(&self, host: &str) -> bool {
         let is_own = Host::parse(host).is_some_and(|host| !host.is_address && !host.is_loopback());
         let is_secure = match &self.public {

@@ -86,7 +86,7 @@ pub async fn serve_over(
     close(&mut out).await;
 }
 
-/// Tells a page that nobody is known to look at it: its viewer has to sign in.
+/// Tells a page that its viewer has to sign in.
 pub async fn refuse(mut socket: WebSocket) {
     close_with(&mut socket, SIGN_IN_REQUIRED, SIGN_IN.to_owned()).await;
 }
@@ -198,7 +198,7 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         }
     }
 
-    /// Does what the viewer asks for.
+    /// Performs a request of the viewer.
     async fn answer_request(&mut self, frame: ViewerFrame) -> Result<(), SessionEnd> {
         match frame {
             ViewerFrame::Hello { .. } => Ok(()),
@@ -225,7 +225,7 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         }
     }
 
-    /// Sends what is new of the subscription.
+    /// Sends an update of the subscription.
     async fn send_update(&mut self, update: Update) -> Result<(), SessionEnd> {
         match (update, &mut self.subscription) {
             (Update::Frame(bytes), subscription) => {
@@ -237,7 +237,7 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
             (Update::Connection(_), Subscription::Deployment(followed)) => {
                 let (cluster, connection) = (followed.hub.name().to_owned(), self.view.connection(&followed.hub));
                 send_frame(self.out, &ServerFrame::Connection { cluster, connection }).await?;
-                // With the pace of time the time itself is sent: the viewer's clock may have run at another pace.
+                // A new speed is sent with the time: the viewer's clock ran at another speed.
                 let now_millis = self.subscription.now_millis();
                 send_frame(self.out, &ServerFrame::Heartbeat { now_millis }).await
             }
@@ -314,7 +314,7 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         }
     }
 
-    /// Begins to ask whether the namespace of a workload may be seen.
+    /// Begins to check whether the viewer may see the namespace of a workload.
     fn start_review(&self, workload: &Workload) -> Fuse<BoxFuture<'static, Option<bool>>> {
         let (view, cluster, namespace) = (self.view.clone(), workload.cluster.clone(), workload.namespace.clone());
         async move { view.check_namespace(&cluster, &namespace).await }.boxed().fuse()
@@ -417,7 +417,7 @@ fn read_error_end(error: axum::Error) -> SessionEnd {
     }
 }
 
-/// Reads what a viewer asks for; `None` for what needs no answer.
+/// Decodes a request of a viewer; `None` if it needs no response.
 fn request(message: Message) -> Result<Option<ViewerFrame>, SessionEnd> {
     let bytes = match message {
         Message::Binary(bytes) => bytes,

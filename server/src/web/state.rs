@@ -46,11 +46,11 @@ pub struct Site {
     pub auth: Auth,
     /// Links for people without an account, where people sign in.
     pub shares: Option<Arc<Shares>>,
-    /// Writes down who looks at what.
+    /// The audit log.
     pub audit: Option<Audit>,
-    /// Proxies in front that are believed when they say from whom a request is.
+    /// Trusted proxies, which report the client of a request.
     pub proxies: Vec<IpNet>,
-    /// Badges and previews are for everybody, and for the pages of other sites.
+    /// Badges and previews are public, also for pages of other sites.
     pub has_public_pictures: bool,
     /// The simulated cluster, if that is what is watched.
     pub playground: Option<Arc<Playground>>,
@@ -66,13 +66,13 @@ pub struct Rollcast {
     pub site: Site,
     /// A hub per cluster, by the cluster's name.
     clusters: BTreeMap<String, Handle>,
-    /// A hub per cluster that holds no objects, for those who may not see what they ask for.
+    /// An empty hub per cluster, for viewers who may not see what they request.
     empty: BTreeMap<String, Handle>,
     /// Build of the page that is served.
     pub build: &'static str,
     /// Number of connected viewers.
     pub viewers: Viewers,
-    /// Every cluster was listed or said why not, at some time.
+    /// Every cluster was listed at some time, or reported an error.
     pub is_ready: AtomicBool,
     /// When the server started, in milliseconds since the epoch.
     pub started_millis: Millis,
@@ -87,20 +87,20 @@ pub struct Rollcast {
     pub(crate) history_turns: ClientTurns,
     /// Details, moments of the past and previews, one of each client at a time.
     pub(crate) moment_turns: ClientTurns,
-    /// Answers that wait to be sent.
+    /// Responses that wait to be sent.
     pub send_queue: SendQueue,
     /// Previews that were drawn lately.
     pub previews: Previews,
     /// The stored history, if there is one.
     pub(crate) archive: Option<Archive>,
-    /// Connections that there are.
+    /// Open connections.
     pub connections: Arc<Connections>,
     /// Counters of all limits.
     pub limits: Arc<LimitCounters>,
     pub(crate) authorizer: Arc<Authorizer>,
-    /// Rollouts that are over and were looked at lately.
+    /// Past rollouts that were opened lately.
     pub(super) past: RolloutCache,
-    /// Rollouts and moments that people look at who came by a link to them.
+    /// Rollouts and moments that were opened by a link to them.
     pub(super) excerpts: Excerpts,
 }
 
@@ -109,7 +109,7 @@ impl Rollcast {
     pub fn new(hubs: Vec<Handle>, build: &'static str, viewers: Viewers, mut site: Site) -> Arc<Self> {
         let archive = site.archive.take();
         let clusters: BTreeMap<String, Handle> = hubs.iter().map(|hub| (hub.name().to_owned(), hub.clone())).collect();
-        // As old as the others, so that they say the same of how long they have looked.
+        // As old as the others, so that both report the same time since which they watch.
         let empty = hubs
             .iter()
             .filter(|_| site.auth.requires_sign_in())
@@ -163,7 +163,7 @@ impl Rollcast {
         peer: Option<IpAddr>,
         from: Option<IpAddr>,
     ) -> Result<(Viewer, bool), AuthError> {
-        // Who shows a token of their own is its owner.
+        // A request with a token has the permissions of the token's owner, not those of a link.
         let shares = self.site.shares.as_ref().filter(|_| !self.site.auth.has_token(headers));
         let signed_in = self.site.auth.viewer(headers, peer, self.client(from));
         let Some(shares) = shares else { return Ok((signed_in.await?, false)) };
@@ -171,7 +171,7 @@ impl Rollcast {
         match shares.viewer(headers, now_millis).await {
             Ok(Some(viewer)) => Ok((viewer, false)),
             Ok(None) => Ok((signed_in.await?, shares.is_over(headers, now_millis))),
-            // A viewer's own pages do not take the place of what a link opens that may still be valid.
+            // While a link may still be valid, the viewer does not get their own pages in its place.
             Err(LinksUnavailable) if shares.is_over(headers, now_millis) => {
                 signed_in.await.map(|viewer| (viewer, false)).map_err(|_| AuthError::LinkUnavailable)
             }

@@ -11,7 +11,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ServerConfig};
 
-/// The files are looked at this often.
+/// Interval of checking the files for changes.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// Failed reads of the files in a row before that is logged.
@@ -20,7 +20,7 @@ const BEFORE_TOLD: u32 = 6;
 /// Paths of the certificate and its key, in PEM.
 #[derive(Debug, Clone)]
 pub struct TlsFiles {
-    /// The certificate, and those that lead to one which browsers know.
+    /// The certificate with its chain.
     pub cert: PathBuf,
     /// Its key.
     pub key: PathBuf,
@@ -46,7 +46,7 @@ impl TlsFiles {
     /// previous ones stay.
     ///
     /// # Errors
-    /// When what is in them now cannot be used.
+    /// When their present content cannot be used.
     pub fn open(self) -> Result<Acceptor, TlsError> {
         let mut read = self.read()?;
         let (told, acceptor) = signal::channel(accept(&read)?);

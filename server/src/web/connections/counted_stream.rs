@@ -1,4 +1,4 @@
-//! A connection that counts for as long as it is open, and ends when the other end takes too little of what waits to be sent.
+//! A connection that is counted while it is open, and ends when its client reads too slowly.
 
 use std::io;
 use std::net::IpAddr;
@@ -14,19 +14,19 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::access::clients::UsageGuard;
 
-/// A reader may be behind for this long.
+/// Longest delay of a reader.
 const MOST_BEHIND: Duration = Duration::from_secs(60);
-/// Bytes per second that a reader takes at least while something waits for it: what is held for one that takes less is held for hours.
+/// Minimum bytes per second of a reader while data waits: buffers for a slower one would be held for hours.
 const LEAST_PER_SECOND: f64 = 1024.0;
 
-/// A connection, whatever is spoken on it: websockets outlive the requests that they began as.
+/// A connection of any protocol: websockets outlive the requests that they were upgraded from.
 pub(super) struct CountedStream<S> {
     /// Bytes that were read before and are read again first.
     head: Bytes,
     stream: S,
     delay: ReaderDelay,
     _open: Option<UsageGuard<IpAddr>>,
-    /// Something is awaited of the other end, and not merely whether it asks once more: nothing was answered yet, or a request was begun
+    /// Data is awaited from the client, not only its next request: nothing was sent to it yet, or a request has begun
     /// since.
     is_awaited: Arc<AtomicBool>,
 }
@@ -36,7 +36,7 @@ impl<S> CountedStream<S> {
         Self { head, stream, delay: ReaderDelay::default(), _open: open, is_awaited }
     }
 
-    /// Notes how much the other end took; an error where it is too far behind.
+    /// Records how much the client took; returns an error if it is too far behind.
     fn count_written(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match written {
             Poll::Ready(Ok(bytes)) => {
@@ -89,7 +89,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for CountedStream<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
-        // A session of TLS holds some of what was written.
+        // A TLS session buffers some of what was written.
         self.count_written(cx, flushed.map_ok(|()| 0)).map_ok(|_| ())
     }
 
@@ -104,7 +104,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for CountedStream<S> {
 #[derive(Default)]
 struct ReaderDelay {
     behind: Duration,
-    /// Something waits since then.
+    /// Time since which data waits.
     waits_since: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -136,14 +136,14 @@ mod tests {
     use super::*;
     use crate::web::connections::Connections;
 
-    /// A connection of which the other end holds one KB.
+    /// Returns a connection whose client buffers one KB.
     fn connection() -> (CountedStream<DuplexStream>, DuplexStream) {
         let (own, other) = duplex(1 << 10);
         let open = Connections::default().enter([10, 0, 0, 1].into(), false);
         (CountedStream::new(Bytes::new(), own, open, Arc::default()), other)
     }
 
-    /// After how long writing so much ends, and how, while the other end reads so many bytes every so many seconds.
+    /// Returns the time after which a write of so many bytes ends, and its error, while the client reads `bytes` every `every` seconds.
     async fn write(much: usize, bytes: usize, every: u64) -> (Duration, io::Result<()>) {
         let ((mut own, mut other), began) = (connection(), Instant::now());
         let reading = tokio::spawn(async move {

@@ -8,23 +8,23 @@ use std::pin::Pin;
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// So much is read at once.
+/// Bytes of one read.
 const AT_ONCE: usize = 4 << 10;
 
 /// First bytes of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RequestHead {
-    /// The head of a request with what came after it, or all that there will ever be.
+    /// The head of a request with the bytes after it, or everything before the connection ended.
     Complete(Vec<u8>),
-    /// Nothing, and nothing will.
+    /// The connection ended without a byte.
     Empty,
     /// No request head, for example a TLS handshake without TLS.
     Invalid,
-    /// More than a head may have.
+    /// A head that is too long.
     TooLong,
 }
 
-/// Reads until the head of a request is there. Nothing is lost when it is waited for no more: the connection ends then.
+/// Reads until the head of a request is complete. Cancelling loses nothing: the connection ends then.
 pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin), most: usize) -> io::Result<RequestHead> {
     let (mut come, mut begin) = (Vec::new(), 0);
     loop {
@@ -51,7 +51,7 @@ pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin), most: usize) -> 
     }
 }
 
-/// Reads what is there, into room that is not held while nothing is.
+/// Reads available bytes; allocates no buffer while there are none.
 async fn read_some(stream: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
     poll_fn(|cx| {
         let mut room = [MaybeUninit::uninit(); AT_ONCE];
@@ -94,7 +94,7 @@ mod tests {
                 "GET / HTTP/1.0\r\n\n",
                 "\r\n\r\n\nGET / HTTP/1.1\r\nHost: \u{e4}\r\n\tfolded\r\n\r\n",
             ] {
-                // What comes later is not waited for.
+                // The result does not wait for later bytes.
                 let (mut near, mut far) = tokio::io::duplex(64 << 10);
                 let reading = tokio::spawn(async move { read(&mut far, MOST).await.unwrap() });
                 for piece in whole.as_bytes().chunks(piece) {

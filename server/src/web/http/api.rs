@@ -33,7 +33,7 @@ pub(super) async fn description() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], description_below(base())).into_response()
 }
 
-/// Returns the description of a server below this path: clients begin the addresses with it.
+/// Returns the API description of a server below this path, which clients put before all addresses.
 fn description_below(base: &str) -> String {
     let url = if base.is_empty() { "/" } else { base };
     include_str!("openapi.json").replace("{ \"url\": \"/\" }", &json!({ "url": url }).to_string())

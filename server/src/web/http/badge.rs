@@ -24,19 +24,19 @@ const LONGEST: usize = 40;
 pub(super) async fn badge(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
     let label = workload.name.clone();
     let hub = view.hub(&workload).await;
-    // While the cluster is not heard, the last state may not be the present one.
+    // While the cluster does not respond, the last state may be outdated.
     let state = hub.as_ref().map(|hub| hub.connection().borrow().state.clone());
     let quiet = |badge: &str, sentence: &str| (badge.to_owned(), Tone::Quiet, sentence.to_owned());
     let said = match (hub, state) {
         _ if refuse_unchecked(&view, &workload).is_err() => {
             Some(quiet(NO_DATA, "Your permissions cannot be checked right now."))
         }
-        // Why is for operators: badges may be for everybody.
+        // The reason is for operators, and badges may be public.
         (_, Some(state)) if last_seen(&state).is_some() => Some(quiet(NO_DATA, "The cluster does not respond.")),
         (_, Some(ConnectionState::Connecting)) => Some(quiet("Connecting", "Rollcast is loading the cluster.")),
         (None, _) => None,
         (Some(hub), _) => {
-            // The list has it, but for what is over or was deleted.
+            // The list contains it, unless it has ended or was deleted.
             let list = hub.list().await;
             let meant = list.iter().map(|listed| &listed.summary).find(|summary| {
                 let is_named = *summary.namespace == *workload.namespace && *summary.name == *workload.name;

@@ -29,7 +29,7 @@ pub(super) async fn buffer(request: Request, next: Next) -> Response {
         return (StatusCode::INTERNAL_SERVER_ERROR, "The response could not be created.\n").into_response();
     };
     match view.queue_bytes(bytes.len()) {
-        // Its request counts as long: it is answered when all of it was sent.
+        // The request counts until the whole response was sent.
         Some(place) => {
             let left = owned_bytes(bytes, (place, client));
             Response::from_parts(head, Body::new(ChunkedBody { left, is_sized }))

@@ -128,7 +128,7 @@ async fn answer(
     let is_part = asked_for.parameters.has("part");
     let asked = asked_for.workload().and_then(|named| Ok((named.unwrap_or(workload), moment(asked_for)?)));
     let (workload, at_millis) = match asked {
-        // All rollouts are shown, whichever moment is asked for.
+        // All rollouts are shown, whichever moment is requested.
         Ok((workload, at_millis)) => (workload, at_millis.filter(|_| asked_for.route != Route::Rollouts)),
         Err(wrong) if is_part => return plain(StatusCode::BAD_REQUEST, &wrong.to_string()),
         Err(wrong) => {

@@ -82,7 +82,7 @@ async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, R
         None => Err(ExportError::Unknown),
     };
     let made = match known {
-        // What no hub holds any more may be kept.
+        // A rollout that no hub holds any more may be stored.
         Err(ExportError::Unknown) => {
             let kept = stored_rollout(view, &request.workload, request.revision).await?;
             let hub = view.hub_at(&kept, None).await.map_err(|why| lost_rollout(view, &why, UNKNOWN))?;
@@ -91,7 +91,7 @@ async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, R
         made => made,
     };
     let made = made.map_err(not_created)?;
-    // It is handed on, not opened here: it has a content security policy of its own.
+    // The file is downloaded, not opened here: it has a content security policy of its own.
     Ok(Attachment { kind: "text/html; charset=utf-8", name: made.name, text: made.html })
 }
 
@@ -122,7 +122,7 @@ pub(super) async fn lines(view: &ClientView, request: ExportRequest) -> Result<A
     let EpisodeRecording { revision, text, .. } = cut.ok_or_else(unknown)?;
     let (place, text) = match request.is_redacted {
         true => {
-            // Looks for each name in up to 16 MB: others are answered meanwhile.
+            // Looks for each name in up to 16 MB, so it runs beside other requests.
             let redact = move || Names::of_lines(&text).map(|names| names.redact_lines(&text));
             let redacted = tokio::task::spawn_blocking(redact).await.map_err(export_failed)?;
             ("rollout".to_owned(), redacted.map_err(not_created)?)

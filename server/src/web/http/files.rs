@@ -1,4 +1,4 @@
-//! The page's files, and the page for every address that does not exist. tower-http reads what a client takes and already has.
+//! The page's files, and the page for every address that does not exist. tower-http handles encodings and caches of clients.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::export::assets::{self, AssetBackend};
 use crate::web::client_view::ClientView;
 use crate::web::state::Rollcast;
 
-/// Files of the page's program, which run only with those of the same build. `start.js` is none: it notices that they are gone.
+/// Files of the page's program, which run only with those of the same build. `start.js` is not one: it detects that they are gone.
 const PROGRAM: [&str; 2] = ["/pkg/rollcast.js", "/pkg/rollcast_bg.wasm"];
 
 pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {

@@ -29,12 +29,12 @@ use crate::web::limits::Limit;
 use crate::web::server_address::ServerAddress;
 use crate::web::state::Rollcast;
 
-/// Refuses strange hosts and adds the headers that every answer carries.
+/// Refuses unknown hosts and adds the headers that every response carries.
 pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let server_address = &rollcast.site.server_address;
     let is_health = is_probe(request.uri().path());
-    // Load balancers that speak HTTP/1.0 ask after health without a Host. Browsers, which could be led here by a foreign name, send one.
+    // Load balancers that speak HTTP/1.0 check health without a Host. Browsers, which a foreign name could lead here, send one.
     let is_nameless = is_health && !request.headers().contains_key(header::HOST);
     let is_known_host = is_nameless || server_address.answers_to(host, is_health);
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
@@ -45,7 +45,7 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     let is_secure_only = server_address.is_secure_at(host);
     let path = request.uri().path();
     let (is_for_others, is_program) = (is_public_picture(&rollcast, &request), is_of_program(path));
-    // Who comes through a proxy shares its connections with others: it is they who are counted, for as long as they are answered.
+    // Clients behind a proxy share its connections, so each is counted by its address until it has its response.
     let counted = from.filter(|from| is_known_host && peer.is_some_and(|peer| peer.to_canonical() != *from));
     let turn = counted.map(|from| rollcast.connections.serve_client(from).map(Arc::new));
     let mut response = if !is_known_host {
@@ -66,7 +66,7 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
         (StatusCode::TOO_MANY_REQUESTS, "Too many requests from your address at once. Try again in a moment.\n")
             .into_response()
     } else {
-        // A request, and what it carries, goes before most of those who answer it begin: it is held here until they have answered.
+        // Most handlers drop the request and its extensions before they respond: this copy is held until then.
         let client = Client { peer, address: from, _turn: turn.flatten() };
         request.extensions_mut().insert(origin);
         request.extensions_mut().insert(client.clone());
@@ -104,7 +104,7 @@ fn add_headers(headers: &mut HeaderMap, is_secure_only: bool, is_for_others: boo
     if !is_for_others {
         headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
     }
-    // A response without a rule of its own is of a cluster, and of this moment.
+    // A response without headers of its own contains data of a cluster at this moment.
     let nowhere = HeaderValue::from_static("private, no-store");
     if is_private {
         headers.insert(header::CACHE_CONTROL, nowhere);
@@ -131,7 +131,7 @@ fn is_public_picture(rollcast: &Rollcast, request: &Request) -> bool {
         && address(request.uri()).is_some_and(|address| address.route.is_picture())
 }
 
-/// Answers those who are known, each as far as they may see; and everybody who asks for the program itself, or to sign in.
+/// Responds to known viewers, as far as they may see; and to everybody for the program's files and sign-in.
 async fn answer_and_audit(rollcast: Arc<Rollcast>, client: Client, request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let (who, response) = answer(&rollcast, &client, request, next).await;
@@ -196,7 +196,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
     if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
-    // As long as its cookie is sent, each request reads the database, and is refused while that does not respond.
+    // While its cookie is sent, each request reads the database, and is refused while the database does not respond.
     if is_link_over {
         let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))]);
         response = (gone, response).into_response();
@@ -215,7 +215,7 @@ fn is_of_program(path: &str) -> bool {
     is_probe(path) || assets::has(path)
 }
 
-/// Needs no sign-in: it has no data of a cluster, or the maker of a link allowed everybody to see it.
+/// Returns whether a request needs no sign-in: it has no data of a cluster, or the maker of a link allowed everybody to see it.
 fn is_open(request: &Request) -> bool {
     is_of_program(request.uri().path())
         || address(request.uri()).is_some_and(|address| {

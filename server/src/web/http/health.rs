@@ -1,4 +1,4 @@
-//! Probes. `/healthz`: the process responds. `/readyz`: pages have something to say of every cluster.
+//! Probes. `/healthz`: the process responds. `/readyz`: pages can show every cluster, or why not.
 //!
 //! A cluster that cannot be reached has its sentence on every page, so it does not keep the server out of service. Once ready, the server
 //! stays ready: a cluster that comes back and is listed for minutes does not take away the pages of the others.
@@ -31,7 +31,7 @@ pub(super) async fn readyz(State(rollcast): State<Arc<Rollcast>>) -> (StatusCode
         let connection = ConnectionStatus::new(&hub.connection().borrow(), hub.state_since_millis());
         json!({ "name": hub.name(), "connection": connection })
     };
-    // Where people sign in, everybody may ask this, and does not learn how many clusters there are.
+    // With sign-in, this is public all the same, and must not reveal the number of clusters.
     let clusters = (!rollcast.site.auth.requires_sign_in()).then(|| rollcast.all_hubs().map(state).collect::<Vec<_>>());
     (status, Json(json!({ "ready": is_ready, "clusters": clusters })))
 }

@@ -101,7 +101,7 @@ pub(super) fn history_query(address: &Address, now_millis: Millis) -> Result<His
     let zone = zone(address)?;
     let time = |text: &str| millis_in(text, &zone.zone);
     let (since, until) = (address.check("since", time)?, address.check("until", time)?);
-    // Two times say it better than a word.
+    // Two times are more exact than a word.
     let when = address.check("when", named)?.filter(|_| since.or(until).is_none()).unwrap_or_default();
     let (from, to) = span(&when, now_millis, &zone).unzip();
     Ok(HistoryQuery {

@@ -9,8 +9,8 @@
 //! | `…?uid=U&rollout=N` | one of its rollouts by itself, from what is kept |
 //! | `/deployments/U` | leads to `…?uid=U`, wherever that is |
 //!
-//! What the hub no longer holds is redirected to the history, and so is a cluster that is no longer watched. For
-//! everything else there is a page that says why it cannot be shown, with the nearest link that can.
+//! Links to data that the hub no longer holds, and to clusters that are no longer watched, redirect to the history. For
+//! all others a page says why they cannot be shown, with the nearest link that can.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::history::store::{EpisodeSelector, StoreError};
 use crate::hub::{Handle, ListedDeployment};
 use crate::web::client_view::ClientView;
 
-/// Clocks differ: a moment that is this little ahead is the present.
+/// Clocks differ: a moment up to this far ahead is the present.
 const AHEAD_MILLIS: Millis = 5_000;
 
 /// The parameters of a link besides cluster, namespace and name.
@@ -64,7 +64,7 @@ enum LinkTarget {
     Past(Millis),
     /// Another link.
     Redirect(String),
-    /// Nothing that can be shown: why, and (address, words) of what can.
+    /// Nothing can be shown: the reason, and (address, words) of what can.
     NotFound(String, Vec<(String, String)>),
 }
 
@@ -149,7 +149,7 @@ async fn known_target(
     target.await.ok().flatten().unwrap_or(LinkTarget::Live)
 }
 
-/// Answers for a workload of a cluster that is not watched, but may have been.
+/// Resolves a link to a workload of a cluster that is not watched, but may have been.
 async fn unwatched(view: &ClientView, workload: &Workload, asked_for: &Address, request: Request) -> Response {
     if let (Ok(named), Ok(Some(workload))) = (LinkParameters::read(asked_for), asked_for.workload()) {
         match stored_link(view, &workload, named, None, crate::telemetry::clock::now_millis()).await {
@@ -162,7 +162,7 @@ async fn unwatched(view: &ClientView, workload: &Workload, asked_for: &Address, 
     refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await
 }
 
-/// Leads elsewhere, with the parameters that say how a page is shown.
+/// Redirects, with the parameters that say how a page is shown.
 fn redirect(link: &str, asked_for: &Address) -> Response {
     let mut link = link.to_owned();
     for name in ["play", "theme", "zone"] {
@@ -195,7 +195,7 @@ async fn stored_link(
     let found = view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await?;
     let Some((rollout, began_millis)) = found.flatten() else { return Ok(None) };
     let link = address::workload(&Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() });
-    // Of a moment before the first episode that is kept, the begin of that is the nearest.
+    // For a moment before the first stored episode, the begin of that episode is the nearest.
     let at = |at_millis: Millis| format!("{link}&at={}", at_millis.max(began_millis));
     Ok(Some(named.at_millis.map_or_else(|| link.clone(), at)))
 }
@@ -226,7 +226,7 @@ impl KnownLink<'_> {
         let is_by_itself = self.workload.rollout.is_some();
         let time_of_day = crate::telemetry::clock::now_millis();
         if (is_by_itself || self.is_part) && at_millis > now_millis {
-            // A rollout that is over is frozen at its end, while the clock goes on.
+            // A past rollout is frozen at its end, while the clock goes on.
             let why = if at_millis > time_of_day + AHEAD_MILLIS {
                 format!("That moment is in the future: it is {} UTC now.", clock(time_of_day))
             } else if is_by_itself {

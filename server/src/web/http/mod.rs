@@ -1,8 +1,8 @@
 //! HTTP: pages, the stream, the read API, health and metrics. One router, one guard in front of everything.
 //!
-//! | files | what is in them |
+//! | files | content |
 //! |---|---|
-//! | `guard`, `routes`, `buffer` | what requests pass, in this order; files pass no `buffer` |
+//! | `guard`, `routes`, `buffer` | layers that every request passes, in this order; files pass no `buffer` |
 //! | `extract`, `respond` | how handlers read requests and make responses |
 //! | `sign_in`, `share_entry` | sign-in, and share links that are opened |
 //! | `pages`, `links`, `details`, `compare`, `history`, `history_query`, `status`, `shares` | pages, some also as JSON |

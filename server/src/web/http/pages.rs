@@ -72,7 +72,7 @@ async fn lines(view: &ClientView, query: Query, window: Window) -> (ListPayload,
 async fn wall(view: &ClientView, address: &Address, request: Request) -> Response {
     if let Some(unknown) = address.parameters.get("cluster").filter(|cluster| !view.has_cluster(cluster)) {
         let mut refused = refuse_not_found(view, no_cluster(view, unknown), request).await;
-        // Nobody reloads a wall that reloaded itself while its cluster was not there.
+        // Otherwise a wall that reloaded itself while its cluster was missing would stay on this page.
         refused.headers_mut().entry(header::REFRESH).or_insert(HeaderValue::from_static("30"));
         return refused;
     }

@@ -73,13 +73,13 @@ pub(super) async fn act(
     }
 }
 
-/// Waits until the new Deployment was seen as every other one is: then its page can be shown.
+/// Waits until the watch has observed the new Deployment: then its page can be shown.
 async fn follow(rollcast: &Rollcast, playground: &Playground) {
     let uid = playground.uid();
     let hub = rollcast.all_hubs().find(|hub| hub.name() == playground::NAME);
     let (Some(hub), Some(uid)) = (hub, uid) else { return };
     let mut list = hub.follow_list();
     let is_there = list.wait_for(|list| list.iter().any(|listed| listed.summary.uid == uid));
-    // A page that comes too early says that the old one is gone.
+    // A page that is shown too early reports the old Deployment as deleted.
     let _ = tokio::time::timeout(APPEAR_TIMEOUT, is_there).await;
 }

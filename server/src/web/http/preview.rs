@@ -109,7 +109,7 @@ fn pixels(svg: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// The pixels of a text that are not empty, or nothing where the page was not built.
+    /// Returns the number of pixels of a text that are not empty; `None` if the page was not built.
     fn ink(text: &str, weight: &str) -> Option<usize> {
         FONTS.faces().next()?;
         let svg = format!(
@@ -129,7 +129,7 @@ mod tests {
             return; // the page was not built: there are no fonts
         };
         assert!(bold > regular * 11 / 10, "{regular} {bold}");
-        // A sign that is not there is drawn as the same box as every other one.
+        // All missing characters are drawn as the same box.
         let missing = ink("公", "normal");
         for sign in ["→", "−", "…", "·", "×", "—", "“", "≥", "é", "ł"] {
             assert_ne!(ink(sign, "normal"), missing, "{sign}");

@@ -9,7 +9,7 @@ use timeline::address::{at, below_base};
 
 use super::extract::{RequestAddress, origin};
 
-/// Longest path that becomes a code: more is a picture that no camera reads.
+/// Longest path of a code: cameras cannot read larger codes.
 const LONGEST: usize = 700;
 
 /// Draws `GET /qr.svg?path=/clusters/…`: paths of this server only, so that the code never leads anywhere else.

@@ -91,7 +91,7 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
     if base().is_empty() {
         return below;
     }
-    // A proxy in front may have taken the base off a request already.
+    // A proxy in front may have removed the base path already.
     Router::new().nest_service(base(), below.clone()).fallback_service(below)
 }
 

@@ -83,7 +83,7 @@ async fn view_of(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &LinkScope) ->
     match scope.workload() {
         Some(workload) => Some(view.with_namespace(&workload.cluster, &workload.namespace).await)
             .filter(|view| view.can_see(&workload)),
-        // Of a wall of whatever there is, they see something as long as one cluster shows them anything.
+        // A wall of all clusters is visible if at least one cluster shows the viewer anything.
         None => Some(view).filter(|view| match scope.cluster() {
             Some(cluster) => view.has_cluster(cluster),
             None => view.hubs().next().is_some(),
@@ -112,7 +112,7 @@ async fn preview(share: &Share, view: &ClientView, address: &Address) -> Preview
     }
 }
 
-/// Takes a link in, and leads to what it opens.
+/// Accepts a link, and redirects to the page that it opens.
 pub(super) async fn open_link(
     State(rollcast): State<Arc<Rollcast>>,
     Extension(client): Extension<Client>,
@@ -131,7 +131,7 @@ pub(super) async fn open_link(
         let status = StatusCode::SERVICE_UNAVAILABLE;
         return render_entry(&rollcast, status, UNCHECKED.to_owned(), None, Request::default()).await;
     };
-    // Any page may have led them here: a link takes the place of what they see only if they want that.
+    // Any page may have sent them here: a link replaces their present view only after they confirm it.
     if let Some(share) = found.as_ref().filter(|_| confirmed != "yes") {
         let address = rollcast.client(client.address);
         let sees_it = match rollcast.site.auth.viewer(&headers, client.peer, address).await {
@@ -160,7 +160,7 @@ pub(super) async fn open_link(
     }
 }
 
-/// Asks who is signed in whether a link is to take the place of what they see.
+/// Asks a signed-in viewer whether a link may replace their present view.
 async fn confirm(rollcast: &Rollcast, share: &Share, secret: &str) -> Response {
     let says = format!(
         "You are signed in. {} created this link, which opens {}. If you open it, this browser shows nothing else until you leave the link.",

@@ -136,7 +136,7 @@ async fn scope_of(view: &ClientView, to: &str) -> Result<(LinkScope, String), Re
         let to = if is_page { to.to_owned() } else { address::workload(&workload) };
         return Ok((LinkScope::Workload(of), to));
     }
-    // What cannot be read may be there.
+    // An unreadable history may contain the rollout.
     let unreadable = |why: StoreError| unreadable_history(&view, &why);
     let uid = rollouts::find_uid(&view, &workload).await.map_err(unreadable)?.ok_or_else(unshareable)?;
     let scope = match (at_millis, revision) {
@@ -159,7 +159,7 @@ async fn scope_of(view: &ClientView, to: &str) -> Result<(LinkScope, String), Re
 /// Scopes that can be shared of an address, each with its address: the named one, then wider and narrower ones.
 ///
 /// # Errors
-/// When the history cannot be read: what the address names may be there.
+/// When the history, which may contain the rollout of the address, cannot be read.
 async fn sharing_offers(view: &ClientView, to: &str) -> Result<Vec<(String, String)>, Refusal> {
     let of_revision = Address::read(to).filter(|address| address.route == Route::Revision);
     let named = match (scope_of(view, to).await, of_revision.and_then(|address| address.named_workload())) {
@@ -178,7 +178,7 @@ async fn sharing_offers(view: &ClientView, to: &str) -> Result<Vec<(String, Stri
         let is_workload = matches!(all.first(), Some((LinkScope::Workload(_), _)));
         let of = WorkloadName::of(&workload);
         all.extend([(LinkScope::Workload(of.clone()), address::whatever_bears_the_name(&workload))]);
-        // What is narrower than the present of a Deployment: its present rollout, and this moment.
+        // Narrower scopes than the Deployment: its present rollout, and this moment.
         if is_workload && let Some((uid, revision, at_millis)) = current_rollout(view, workload).await {
             let rollout = revision.map(|revision| LinkScope::Rollout { of: of.clone(), uid, revision });
             let narrower = rollout.into_iter().chain([LinkScope::Moment { of, uid, at_millis }]);
@@ -239,13 +239,13 @@ pub(super) async fn page(
     let referer = request.headers().get(header::REFERER).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let from = referer.strip_prefix(&*origin).unwrap_or_default().to_owned();
     let to = Some(address.parameters.text("to")).filter(|to| !to.is_empty()).unwrap_or(from);
-    // What a link would open is looked for by those who may make one.
+    // Scopes of a link are computed only for viewers who may create one.
     let may_make = shares(&view).is_ok();
     let offers = if may_make { sharing_offers(&view, &local(&to)).await } else { Ok(Vec::new()) };
     show(&view, offers.map(|offers| SharesPayload { offers, ..SharesPayload::default() }), request).await
 }
 
-/// Makes a link and shows it.
+/// Creates a link and shows it.
 pub(super) async fn make(
     view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
@@ -268,7 +268,7 @@ pub(super) async fn make(
     }
 }
 
-/// Takes a link away.
+/// Revokes a link.
 pub(super) async fn revoke(view: ClientView, Form(RevokeForm { id }): Form<RevokeForm>) -> Response {
     match revoke_link(&view, &id).await {
         Ok(()) => (audit_revocation(&view, &id), Redirect::to(&at(Route::Shares.pattern()))).into_response(),
@@ -283,7 +283,7 @@ async fn revoke_link(view: &ClientView, id: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Renders the page with all links, and what became of a request.
+/// Renders the page with all links, and the result of a request.
 async fn show(view: &ClientView, said: Result<SharesPayload, Refusal>, request: Request) -> Response {
     let (listed, checked) = match list_links(view).await {
         Ok(listed) => listed,
@@ -335,7 +335,7 @@ pub(super) async fn list(view: ClientView) -> Result<Json<Value>, Refusal> {
     Ok(Json(json!({ "shares": listed.iter().map(as_json).collect::<Vec<_>>() })))
 }
 
-/// Makes one, for programs.
+/// Creates a link, for programs.
 pub(super) async fn api_make(
     view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
@@ -350,7 +350,7 @@ pub(super) async fn api_make(
     Ok((audit_share(&share, view.viewer().audit_name(), "made a link"), Json(told)).into_response())
 }
 
-/// Takes one away, for programs.
+/// Revokes a link, for programs.
 pub(super) async fn api_revoke(
     view: ClientView,
     form: Result<Form<RevokeForm>, FormRejection>,

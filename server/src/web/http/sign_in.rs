@@ -52,8 +52,8 @@ pub(super) async fn page(
     let has_credentials =
         SessionKeys::has_cookie(SealPurpose::Session, request.headers()) || auth.has_token(request.headers());
     let has_session = !matches!(viewer, Err(AuthError::SignInRequired));
-    // Who is known already, perhaps by another window, may see what they wanted to. If a new session cannot be checked
-    // right now, the page there says so.
+    // A viewer who is signed in already, perhaps in another window, gets the requested page. If a new session cannot be
+    // checked right now, that page says so.
     if viewer.is_ok() || (checks_cookie && has_session) {
         return Redirect::to(&to).into_response();
     }
@@ -70,7 +70,7 @@ pub(super) async fn page(
     render_page(&rollcast, StatusCode::OK, payload, request).await
 }
 
-/// Takes a token, and leads to where its owner wanted to go, after a check that the browser kept the cookie.
+/// Accepts a token, and redirects to the requested page, after a check that the browser kept the cookie.
 pub(super) async fn sign_in(
     State(rollcast): State<Arc<Rollcast>>,
     Extension(client): Extension<Client>,
@@ -184,7 +184,7 @@ fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Response {
 
 pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap) -> Response {
     if share_entry::is_by_link(&rollcast, &headers).await {
-        // They leave what the link opened, and are who they were before.
+        // Leaving the link restores the viewer's previous session.
         return ([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))], Redirect::to(&at("/")))
             .into_response();
     }
@@ -218,7 +218,7 @@ pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Reque
             if !is_page {
                 return refused;
             }
-            // Its page says so once: the next one is that of somebody without a link.
+            // This page reports it once: the next request is that of a viewer without a link.
             let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))]);
             (gone, refused).into_response()
         }
@@ -239,7 +239,7 @@ pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Reque
         AuthError::NotFromProxy => {
             let mut refused = unauthorized(rollcast, NOT_FROM_PROXY, is_page, request).await;
             if is_page {
-                // Nobody reloads a wall that reloaded itself while the proxy named nobody.
+                // Otherwise a wall that reloaded itself while the proxy sent no user would stay on this page.
                 refused.headers_mut().insert(header::REFRESH, HeaderValue::from_static("30"));
             }
             refused
@@ -253,12 +253,12 @@ pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Reque
     }
 }
 
-/// Says why a request is refused: on a page to people, in a line to programs.
+/// Returns a refusal with its reason: a page for people, a line for programs.
 async fn unauthorized(rollcast: &Rollcast, why: &'static str, is_page: bool, request: Request) -> Response {
     if !is_page {
         return (StatusCode::UNAUTHORIZED, format!("{why}\n")).into_response();
     }
-    // The address is not what is wrong: the page does not repeat it.
+    // The address is not the problem: the page does not repeat it.
     let shell = move |build| app::shell::refusal("Unauthorized", String::new(), why.to_owned(), Vec::new(), build);
     render_bare(rollcast, StatusCode::UNAUTHORIZED, request, shell).await
 }

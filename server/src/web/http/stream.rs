@@ -14,7 +14,7 @@ use crate::web::session::{self, StreamRequest};
 /// Bytes that may wait for a slow viewer before its connection is given up.
 const MAX_WRITE_BUFFER: usize = 64 << 20;
 
-/// Bytes that are read from a viewer at once: what they send is small, and there are many of them.
+/// Bytes that are read from a viewer at once: viewers send little, and there are many of them.
 const READ_BUFFER: usize = 1 << 10;
 
 /// Copies headers. Those of a request share the read buffer of its connection, which would be held while the stream

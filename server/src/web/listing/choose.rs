@@ -18,7 +18,7 @@ const MOST_TERMS: usize = 16;
 
 /// A cluster as lists read it.
 pub struct Source {
-    /// Its name, its accent, and how the server gets on with it.
+    /// Its name, its accent, and the state of its connection.
     pub state: ClusterState,
     /// Its Deployments by namespace and name.
     pub list: List,
@@ -44,7 +44,7 @@ impl ListResult {
         (*cluster, &listed.summary)
     }
 
-    /// Compares all that viewers are told, without the clocks. Lines are compared by pointer: a changed one is a new one.
+    /// Compares everything that viewers receive, without the clocks. Lines are compared by pointer: a changed one is a new one.
     pub fn is_like(&self, other: &Self) -> bool {
         let same = |(a, b): (&ListedRow, &ListedRow)| a.0 == b.0 && Arc::ptr_eq(&a.1, &b.1);
         self.overall.is_like(&other.overall)
@@ -102,7 +102,7 @@ pub fn choose(sources: &[Source], query: &Query) -> ListResult {
     }
     let now_millis = |cluster: u16| sources.get(usize::from(cluster)).map_or(0, |source| source.state.now_millis);
     let age = |(_, cluster, listed): &Match| now_millis(*cluster) - listed.summary.since_millis;
-    // By place already; the sort keeps that where nothing else decides.
+    // The lines are sorted by place already; a stable sort keeps that order for equal lines.
     found.sort_by(|a, b| in_order(query, a, b, age));
     overall.heads = headings(query, &found);
     let lines = found.into_iter().map(|(_, cluster, listed)| (cluster, listed.clone())).collect();
@@ -163,7 +163,7 @@ fn in_order(query: &Query, a: &Match, b: &Match, age: impl Fn(&Match) -> Millis)
     };
     let by_column = if query.sort.is_descending { by_column.reverse() } else { by_column };
     let is_by_verdict = query.sort.column == Column::Status && query.by == By::Verdict;
-    // What happened last first. What is stable keeps its place.
+    // The latest change comes first. Stable Deployments keep their place.
     let rank = |(group, _, listed): &Match| {
         Reverse(if is_by_verdict && *group != Group::Stable { listed.since_millis } else { 0 })
     };

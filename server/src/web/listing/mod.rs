@@ -1,5 +1,5 @@
-//! Lists: for every key that viewers ask, ONE task chooses and sorts whenever a hub's list changes; each viewer then
-//! hears only what changed in the lines it has in view.
+//! Lists: for each query and permissions, ONE task chooses and sorts whenever a hub's list changes; each viewer then
+//! receives only changes of the lines that it has in view.
 //!
 //! ```text
 //!   hubs ──watch "list", "connection"──► task per list ──watch "chosen"──► sessions ──► ListDelta of the lines in view
@@ -32,8 +32,8 @@ use crate::web::limits::{Limit, LimitCounters};
 const LISTS_PER_CLIENT: usize = 64;
 /// Maximum for all links of one maker together.
 const LISTS_PER_MAKER: usize = 4 * LISTS_PER_CLIENT;
-/// A list is chosen anew at most this often while things change, and at least this often while there is time for it: groups change by
-/// time alone.
+/// Shortest interval of choosing a list while things change, and longest interval while there is time for it: groups
+/// change by time alone.
 const CHOOSE_EVERY: Duration = Duration::from_millis(250);
 const CHOOSE_AGAIN: Duration = Duration::from_secs(15);
 /// Shorter times of choosing are added up before a pause: timers are as exact as a millisecond.
@@ -75,7 +75,7 @@ pub struct Listings {
 
 /// A subscription to a list.
 pub struct ListSubscription {
-    /// The lines, now and whenever they change. It ends at once where too many lists are followed.
+    /// The lines, now and whenever they change. Closed at once if too many lists are followed.
     pub chosen: signal::Receiver<Arc<ListResult>>,
     place: Option<SubscriptionGuard<ListKey>>,
 }
@@ -124,8 +124,8 @@ impl Listings {
         self.first(&normalized(query), permissions, &sources.await)
     }
 
-    /// Brings the lists of what is visible up to date. Whoever begins to follow a list awaits this first: until then it is as old as the
-    /// last look of anybody.
+    /// Updates the lists of the visible clusters. Awaited before a list is followed: without followers, a list is as
+    /// old as its last use.
     pub async fn renew(&self, permissions: &Permissions) {
         join_all(self.visible(permissions).map(|(hub, _)| hub.list())).await;
     }
@@ -157,8 +157,8 @@ impl Listings {
         clusters.collect()
     }
 
-    /// Follows a list; whoever asks the same key and may see the same shares the work. Where too many are followed, by all or by
-    /// this one, it is an empty one that says so and ends at once.
+    /// Follows a list; requests with the same key and permissions share the work. If too many lists are followed, in
+    /// all or by this client, returns an empty list with a notice, which is closed at once.
     #[must_use]
     pub fn follow(
         self: &Arc<Self>,
@@ -167,7 +167,7 @@ impl Listings {
         follower: &ClientKey,
     ) -> ListSubscription {
         let key = (normalized(query), permissions.clone());
-        // Lists are chosen outside of the lock, which everybody wants.
+        // Lists are chosen outside of the lock, which every request needs.
         let entered = {
             let followed = locked(&self.followed);
             let known = followed.get(&key).map(signal::Sender::subscribe);

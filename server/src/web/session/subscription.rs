@@ -90,7 +90,7 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
             }
             Subscription::Nothing | Subscription::Unknown(_) => return Ok(()),
         };
-        // Its seat is kept until the new one is taken.
+        // The old subscription keeps its place until the new one has one.
         let _followed = std::mem::replace(&mut self.subscription, Subscription::Nothing);
         self.follow(Scope::Workload(workload), None).await
     }
@@ -115,7 +115,7 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
         window: Window,
     ) -> Result<Subscription, SessionEnd> {
         let mut listed = match before {
-            // The same list, perhaps other lines: what the viewer knows of it stays known.
+            // The same list, perhaps other lines: rows that the viewer has are not sent again.
             Subscription::List(mut listed) if listed.query == query => {
                 listed.window = window;
                 if listed.choice.is_turned_away() {
@@ -179,7 +179,7 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
         Ok(Subscription::Deployment(Box::new(followed)))
     }
 
-    /// Tells the viewer how the connection to the cluster of a workload is.
+    /// Sends the viewer the state of the connection to the cluster of a workload.
     async fn send_state(&mut self, workload: &Workload, state: ConnectionState) -> Result<(), SessionEnd> {
         let connection = Connection { state, ..Connection::default() };
         send_frame(self.out, &ServerFrame::Connection { cluster: workload.cluster.clone(), connection }).await
