@@ -1,4 +1,4 @@
-//! Figures: what events and pods cost, beside other clients too, how smooth a page is, and how long it takes from the API server to the page.
+//! Measurements: cost of events and pods, comparison with other clients, smoothness of a page, and time from the API server to the page.
 
 use std::path::Path;
 use std::process::Command;
@@ -65,7 +65,7 @@ pub fn print() -> Result<()> {
     let kubectl = story::Kubectl::find()?.with("--kubeconfig", &kubeconfig);
     let namespace = "latency";
     story::Story::named("rolling-one-by-one")?.play(&kubectl, Some(namespace.to_owned()), false)?;
-    // History must not be noticed; what the machine does meanwhile falls on both alike.
+    // Stored history must have no visible effect; other load on the machine affects both measurements alike.
     let (off, on) = ("--no-history", "--data-dir=target/bench-history");
     for history in [off, on, on, off] {
         process::print_note(&format!("with {history}"));

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{documents, process, setup};
 
-/// Where the book is built; book.toml says so too.
+/// Output folder of the book, as in book.toml.
 const OUTPUT: &str = "target/book";
 /// Folder of the book with copies of files outside `docs`.
 const FILES: &str = "files";
@@ -23,7 +23,7 @@ pub fn build() -> Result<()> {
     Ok(())
 }
 
-/// Copies files that pages link to outside `docs`, and leads the links of the built pages to the copies.
+/// Copies files that pages link to outside `docs`, and points the links of the built pages to the copies.
 fn copy_linked_files(output: &Path) -> Result<()> {
     let documents = documents::read_documents()?;
     let summary = Path::new(documents::SUMMARY);
@@ -42,7 +42,7 @@ fn copy_linked_files(output: &Path) -> Result<()> {
             let copy = output.join(FILES).join(&target);
             std::fs::create_dir_all(copy.parent().unwrap_or(output))?;
             std::fs::copy(process::root().join(&target), &copy)?;
-            // mdBook takes each document for one of its pages.
+            // mdBook treats each document as one of its pages.
             let built = format!("href=\"{}\"", link.replace(".md", ".html"));
             moved.insert(built, format!("href=\"{up}{FILES}/{}\"", target.display()));
         }

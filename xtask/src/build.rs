@@ -7,8 +7,8 @@ use anyhow::{Result, anyhow};
 use crate::page::{self, Optimization};
 use crate::process;
 
-/// Builds page and server, both at once: development binaries read the page's files when they are asked for them, and need their folder
-/// alone before. Returns the path of the development binary.
+/// Builds page and server, both at once: development binaries read the page's files on request, and need only their
+/// folder at build time. Returns the path of the development binary.
 pub fn build(optimization: Optimization) -> Result<PathBuf> {
     std::fs::create_dir_all(process::workspace_path(page::SITE))?;
     let rollcast = std::thread::spawn(server);
@@ -23,7 +23,7 @@ fn server() -> Result<PathBuf> {
     Ok(development())
 }
 
-/// The path of the development binary, which is built with the tests as well.
+/// Returns the path of the development binary, which is built with the tests as well.
 pub fn development() -> PathBuf {
     process::workspace_path("target/debug/rollcast")
 }

@@ -26,7 +26,7 @@ const MANIFESTS: &str = "deploy/kubernetes.yaml";
 const MANIFESTS_CASE: &str = "manifests";
 /// Name and namespace of the release in all renderings.
 const RELEASE: &str = "rollcast";
-/// Begins of lines that only a release of Helm has.
+/// Beginnings of lines that only a release of Helm has.
 const OF_HELM: [&str; 3] = ["# Source: ", "app.kubernetes.io/managed-by: ", "helm.sh/"];
 /// The dashboard is in the chart once; snapshots name it in its place.
 const DASHBOARD: &str = "files/grafana-dashboard.json";
@@ -90,7 +90,7 @@ pub fn install() -> Result<()> {
     install::run(&Helm(ensure_helm()?))
 }
 
-/// Names of the cases: `ci/NAME-values.yaml`.
+/// Returns the names of the cases: `ci/NAME-values.yaml`.
 fn cases() -> Result<Vec<String>> {
     let names = names("ci", "-values.yaml")?;
     ensure!(!names.is_empty(), "{CHART}/ci has no case");
@@ -108,7 +108,7 @@ fn values_file(case: &str) -> PathBuf {
     process::workspace_path(CHART).join(format!("ci/{case}-values.yaml"))
 }
 
-/// Files that are generated from the chart: path below the workspace root, and content.
+/// Returns the files that are generated from the chart: path below the workspace root, and content.
 fn generated(rendered: &[(String, String)]) -> Result<Vec<(String, String)>> {
     let mut files = Vec::new();
     let dashboard = std::fs::read_to_string(process::workspace_path(CHART).join(DASHBOARD))?;
@@ -126,7 +126,7 @@ fn generated(rendered: &[(String, String)]) -> Result<Vec<(String, String)>> {
     Ok(files)
 }
 
-/// Makes a file for kubectl of a rendering: without the lines that only a release of Helm has.
+/// Makes a file for kubectl from a rendering: without the lines that only a release of Helm has.
 fn plain_manifests(rendered: &str) -> String {
     let is_of_helm = |line: &&str| OF_HELM.iter().any(|start| line.trim_start().starts_with(start));
     let lines: Vec<&str> = rendered.lines().filter(|line| !is_of_helm(line)).collect();
@@ -169,7 +169,7 @@ fn compare(path: &str, content: &str) -> Result<()> {
     );
 }
 
-/// Chart and program have the version of the workspace.
+/// Checks that chart and program have the version of the workspace.
 fn check_version(chart: &str) -> Result<()> {
     for line in ["version", "appVersion"].map(|key| format!("{key}: {VERSION}")) {
         ensure!(chart.lines().any(|found| found == line), "{CHART}/Chart.yaml lacks the line `{line}`");
@@ -177,7 +177,7 @@ fn check_version(chart: &str) -> Result<()> {
     Ok(())
 }
 
-/// Each set of values in `refused.toml` is refused with its sentence.
+/// Checks that each set of values in `refused.toml` is refused with its sentence.
 fn check_refused(helm: &Helm) -> Result<()> {
     let path = process::workspace_path(CHART).join("ci/refused.toml");
     let mut file: BTreeMap<String, Vec<Refused>> = toml::from_str(&std::fs::read_to_string(&path)?)?;

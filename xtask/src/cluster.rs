@@ -121,7 +121,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// The cluster of that name, whether it runs or not.
+    /// Returns the cluster of that name, whether it runs or not.
     pub fn named(name: &str) -> Self {
         Self { folder: process::workspace_path("target/cluster").join(name) }
     }
@@ -130,12 +130,12 @@ impl Cluster {
         &self.folder
     }
 
-    /// The address of this machine for the pods of its real node.
+    /// Returns the address of this machine for the pods of its real node.
     pub fn gateway(&self) -> Result<String> {
         node::gateway(&self.folder)
     }
 
-    /// The port of its API server on loopback.
+    /// Returns the port of its API server on loopback.
     pub fn api_port(&self) -> Result<u16> {
         let config: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(self.kubeconfig())?)?;
         let server = config.pointer("/clusters/0/cluster/server").and_then(serde_json::Value::as_str);
@@ -147,7 +147,7 @@ impl Cluster {
         self.folder.join("kubeconfig")
     }
 
-    /// Starts it unless it answers already.
+    /// Starts it unless it responds already.
     pub fn up(&self) -> Result<()> {
         let binaries = setup::ensure_binaries()?;
         if self.answers(&binaries) {
@@ -171,7 +171,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Adds a real node, with more images in OCI archives, unless there is one or none can run here; whether there is one.
+    /// Adds a real node, with more images in OCI archives, unless there is one or none can run here; returns whether there is one.
     pub fn add_real_node(&self, archives: &[PathBuf]) -> Result<bool> {
         if self.folder.join("node.pid").exists() {
             return Ok(true);
@@ -318,8 +318,9 @@ impl Cluster {
         Ok(())
     }
 
-    /// Whether the process has a path below the cluster's folder in its command line, as every part has. The number of a process that has
-    /// ended is given to another one sooner or later; one that has ended and is not yet reaped has no command line.
+    /// Returns whether the process has a path below the cluster's folder in its command line, as every part has. The id
+    /// of a process that has ended is reused sooner or later; one that has ended and is not yet reaped has no command
+    /// line.
     fn has_part(&self, pid: &str) -> bool {
         let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline"))
             .or_else(|_| process::output(&mut process::command("ps", &["-o", "args=", "-p", pid])));
@@ -363,7 +364,7 @@ impl Drop for Running {
     }
 }
 
-/// Ports that were free a moment ago; all are held until the last is found, so that they differ.
+/// Returns ports that were free a moment ago; all are held until the last is found, so that they differ.
 fn free_ports<const N: usize>() -> Result<[u16; N]> {
     let held: Vec<TcpListener> = (0..N).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
     let ports: Vec<u16> =

@@ -1,4 +1,4 @@
-//! For whoever changes page or server: builds both quickly, again after every change, and starts the program anew.
+//! `cargo xtask dev`: builds page and server quickly, again after every change, and restarts the program.
 //!
 //! Components run on both sides, so both are built: the browser's program without optimising its size, the server as in every development
 //! build. A page that is open loads itself again when its server has another build.
@@ -43,7 +43,7 @@ fn stop(running: Option<Child>) {
     }
 }
 
-/// When the last change was made.
+/// Returns the time of the last change.
 fn latest() -> Option<SystemTime> {
     let files = SOURCES.iter().filter_map(|folder| process::files_below(&process::workspace_path(folder)).ok());
     files.flatten().filter_map(|file| file.metadata().ok()?.modified().ok()).max()

@@ -9,7 +9,7 @@ use pulldown_cmark::{BrokenLink, Event, Options, Parser, Tag, TagEnd};
 use crate::process;
 
 pub const BOOK: &str = "docs";
-/// The page that orders the others.
+/// The page that defines the order of the others.
 pub const SUMMARY: &str = "docs/SUMMARY.md";
 /// Folders and files whose links are checked, relative to the workspace root.
 const PLACES: [&str; 7] =
@@ -146,7 +146,7 @@ fn broken_links(documents: &BTreeMap<PathBuf, Document>, exists: impl Fn(&Path) 
     errors
 }
 
-/// Each page of the book stands in its summary, once.
+/// Returns the pages of the book that are not in its summary exactly once.
 fn pages_outside_summary(documents: &BTreeMap<PathBuf, Document>) -> Vec<String> {
     let summary = Path::new(SUMMARY);
     let links = documents.get(summary).map(|document| document.links.as_slice()).unwrap_or_default();

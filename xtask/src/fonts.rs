@@ -1,6 +1,6 @@
 //! The fonts of pages and previews, cut out of those of npm by `end2end/build/fonts.mjs`.
 //!
-//! A page's font is named after what is in it: browsers keep it for ever, and the style sheet names the one that is meant.
+//! A page's font is named after its content: browsers cache it for ever, and the style sheet names the current one.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::process;
 
-/// Where they are made, with their licences in `fonts.txt`.
+/// Folder of the built fonts, with their licences in `fonts.txt`.
 pub const MADE: &str = "target/fonts";
 const SCRIPT: &str = "end2end/build/fonts.mjs";
 /// Fonts that pages load by the plain name in style sheets.
@@ -19,7 +19,7 @@ const OF_PREVIEWS: [&str; 2] = ["preview-regular.ttf", "preview-bold.ttf"];
 /// A font of pages: its plain name (`inter`), and the file (`inter-0123456789.woff2`).
 pub type Font = (&'static str, String);
 
-/// Makes the fonts and puts them into the site. What did not change is not made again.
+/// Builds the fonts and copies them into the site. Unchanged ones are not built again.
 pub fn build(site: &Path) -> Result<Vec<Font>> {
     let made = process::workspace_path(MADE);
     // The last one that the script writes.
@@ -34,7 +34,7 @@ pub fn build(site: &Path) -> Result<Vec<Font>> {
         put(&made.join(name), &previews.join(name))?;
     }
     let fonts = OF_PAGES.iter().map(|name| Ok((*name, file(&made, name)?))).collect::<Result<Vec<Font>>>()?;
-    // Those of another build would be shipped too.
+    // Fonts of another build would be shipped, too.
     for old in woff2(&pkg)? {
         if !fonts.iter().any(|(_, file)| old.ends_with(file)) {
             std::fs::remove_file(old)?;
@@ -46,7 +46,7 @@ pub fn build(site: &Path) -> Result<Vec<Font>> {
     Ok(fonts)
 }
 
-/// The style sheet with the names of the files that there are.
+/// Returns the style sheet with the names of the existing files.
 pub fn named(sheet: &str, fonts: &[Font]) -> Result<String> {
     let mut named = sheet.to_owned();
     for (name, file) in fonts {

@@ -38,8 +38,8 @@ fn dependencies() -> Result<()> {
     }
 }
 
-/// Licences, sources and bans always; advisories where they can be had. A new advisory is told and fails nothing: it comes without
-/// anybody having changed anything here.
+/// Checks licences, sources and bans always, and advisories if they can be fetched. A new advisory is printed and does
+/// not fail the check: no change of ours caused it.
 fn with_deny(deny: &Path) -> Result<()> {
     process::run(&mut process::command(deny, &["check", "bans", "licenses", "sources"]))?;
     if process::succeeds_within(&mut process::command(deny, &["fetch", "db"]), FETCH_LIMIT) {

@@ -10,12 +10,12 @@ use crate::server::Server;
 use crate::{process, shots};
 
 const LIST: &str = "end2end/measure/moments.toml";
-/// Where the book has its pages about the picture, and their pictures.
+/// Folder of the book's pages about the picture, and of their pictures.
 pub const FOLDER: &str = "docs/picture";
 const RECORDINGS: &str = "server/tests";
 const WIDTH: u32 = 1120;
 const HEIGHT: u32 = 660;
-/// No picture of the book has more bytes.
+/// Most bytes of a picture of the book.
 const LIMIT_BYTES: u64 = 60_000;
 
 #[derive(Deserialize)]

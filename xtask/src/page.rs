@@ -15,16 +15,16 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use crate::{fonts, process, setup};
 
-/// Where the built page is; the server embeds this folder.
+/// Folder of the built page, which the server embeds.
 pub const SITE: &str = "target/site";
-/// Whoever builds the page has this file locked.
+/// File that is locked while the page is built.
 const LOCK: &str = "target/page.lock";
 const PROFILE: &str = "wasm-release";
 const DEV_PROFILE: &str = "wasm-dev";
 const TARGET: &str = "wasm32-unknown-unknown";
 /// Below `pkg`: the parts of the program that only some pages need, named after their content, and which files are whose.
 const PARTS: &str = "parts";
-/// What of a part is no larger than this, in bytes, is put into the bindings.
+/// Most bytes of a file of a part that is put into the bindings.
 const SMALL: usize = 2_000;
 /// Name of the page's program, also that of its files.
 const PROGRAM: &str = "rollcast";
@@ -33,8 +33,8 @@ const STAMP: &str = "target/page/made";
 /// Extensions of files that are compressed. Fonts are already.
 const COMPRESSIBLE: [&str; 5] = ["css", "js", "svg", "txt", "wasm"];
 const COMPRESSED: [&str; 2] = ["br", "gz"];
-/// What travels is the compressed size, and that is not smallest where the plain one is: -Oz and inlining make the code
-/// less regular and cost 10 % of it. What only calls something of another part is inlined.
+/// The compressed size counts, and it is not smallest where the plain size is: -Oz and inlining make the code less
+/// regular and cost 10 % of it. Functions that only call another part are inlined.
 const WASM_OPT: [&str; 10] = [
     "-O2",
     "-s",
@@ -54,12 +54,12 @@ pub enum Optimization {
     Full,
     /// By the compiler alone, for browsers on this machine.
     Compiler,
-    /// None, for whoever changes a component and looks at it.
+    /// None, for short builds while a component is changed.
     None,
 }
 
 impl Optimization {
-    /// The stamp of a page that was made with it, with a hash of how pages are made of what the compiler left.
+    /// Returns the stamp of a page that was built with it, with a hash of the build steps after the compiler.
     fn stamp(self) -> Result<String> {
         let mut hasher = DefaultHasher::new();
         let makers = [include_str!("page.rs"), include_str!("page/parts.rs"), include_str!("page/parts.js")];
@@ -73,12 +73,13 @@ impl Optimization {
     }
 }
 
-/// Builds the page in one of the ways; all put it into the same place, so only one at a time does. What did not change is not built again.
+/// Builds the page with one of the optimizations. All builds share one folder, so only one runs at a time. Unchanged
+/// files are not built again.
 pub fn build(optimization: Optimization) -> Result<()> {
     let site = process::workspace_path(SITE);
     let pkg = site.join("pkg");
     std::fs::create_dir_all(&pkg)?;
-    // Locked for as long as it is open; the system lets go of it whatever ends the program.
+    // Locked for as long as it is open; the system releases it however the program ends.
     let lock = File::create(process::workspace_path(LOCK))?;
     match lock.try_lock() {
         Ok(()) => {}
@@ -99,7 +100,7 @@ pub fn build(optimization: Optimization) -> Result<()> {
     // Only pages on which no program runs load this one.
     let still = [part("compare.css")?, part("forms.css")?, part("history.css")?, part("status.css")?].join("\n");
     write(&pkg.join("still.css"), &minified("still.css", &still)?)?;
-    // Only files that people export carry this one: what they hold is packed.
+    // Only exported files contain this one: their content is packed.
     write(&pkg.join("unpack.js"), &unpacking()?)?;
     for path in process::entries(&process::workspace_path("public"))? {
         let name = path.file_name().and_then(OsStr::to_str).context("a file without a name in public")?;
@@ -107,7 +108,7 @@ pub fn build(optimization: Optimization) -> Result<()> {
         let is_script = path.extension().is_some_and(|kind| kind == "js");
         write(&site.join(name), &if is_script { minified(name, &text)? } else { text })?;
     }
-    // A page that was made better than asked stays so in all its files.
+    // A page that was built with more optimization than requested keeps it in all its files.
     let stamp = read_stamp().map_or_else(|| optimization.stamp(), Ok)?;
     compress(&site, if stamp == Optimization::Full.stamp()? { "best" } else { "fast" })?;
     std::fs::write(process::workspace_path(STAMP), stamp)?;
@@ -124,11 +125,11 @@ fn program(toolchain: &setup::Toolchain, optimization: Optimization, site: &Path
     let of_app = ["rustc", "--package", "app", "--lib", "--features", "hydrate"];
     // Named here alone: beside another kind of library cargo leaves link-time optimisation out.
     let arguments = ["--crate-type", "cdylib", "--target", TARGET];
-    // The server, which is built at the same time, takes longer, and its last crates wait for each other.
+    // The server, which is built at the same time, takes longer, so the page has the lower priority.
     let mut cargo = process::command("nice", &["-n", "3", "cargo"]);
     cargo.args(of_app).args(arguments);
     cargo.args(["--profile", profile, "--target-dir", "target/page"]);
-    // Where one function is named in another: what the program is split by.
+    // Emits relocations, which are needed to split the program.
     cargo.args(["--", "-Clink-arg=--emit-relocs"]);
     toolchain.configure(&mut cargo);
     process::run(&mut cargo)?;
@@ -204,7 +205,7 @@ fn named_after_content(part: &str, bytes: &[u8]) -> String {
     format!("{part}-{:016x}.wasm", hasher.finish())
 }
 
-/// Writes a program in fewer bytes, where it is to be small.
+/// Shrinks a program, if the optimization requires that.
 fn shrink(program: &Path, optimization: Optimization, to: &Path) -> Result<()> {
     match optimization {
         Optimization::Full => {
@@ -233,7 +234,7 @@ fn style() -> Result<String> {
     Ok(parts.join("\n"))
 }
 
-/// The library that unpacks zstd in browsers, with its licence.
+/// Returns the library that unpacks zstd in browsers, with its licence.
 fn unpacking() -> Result<String> {
     let of = |name: &str| std::fs::read_to_string(process::workspace_path("end2end/node_modules/fzstd").join(name));
     Ok(format!("/*! fzstd\n{}*/\n{}", of("LICENSE")?, of("umd/index.js")?))

@@ -1,4 +1,4 @@
-//! Running other programs, with the line that is run said first.
+//! Runs other programs, and prints each command line first.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub fn workspace_path(path: &str) -> PathBuf {
     root().join(path)
 }
 
-/// A file is missing, or one of its sources is newer: it has to be made again.
+/// Returns whether a file is missing or older than one of its sources, so that it must be made again.
 pub fn is_outdated(made: &Path, sources: &[PathBuf]) -> bool {
     let time = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
     time(made).is_none_or(|made| sources.iter().filter_map(|source| time(source)).any(|source| source > made))
@@ -49,10 +49,10 @@ pub fn files_below(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(below.concat())
 }
 
-/// When the first command was announced.
+/// Time of the first command.
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Says which command runs next, and how long ago the first one began.
+/// Prints the next command, and the time since the first one.
 fn announce(line: &str) {
     let seconds = BEGAN.elapsed().as_secs();
     eprintln!("  {:02}:{:02} $ {line}", seconds / 60, seconds % 60);
@@ -62,11 +62,11 @@ pub fn print_note(text: &str) {
     eprintln!("xtask: {text}");
 }
 
-/// A command that starts in the workspace root.
+/// Returns a command that starts in the workspace root.
 pub fn command(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
-    // What `cargo run` says of xtask: ring's build script reads it, and would run again, with all that uses ring, whenever somebody calls
-    // cargo and xtask in turn.
+    // Variables that `cargo run` sets for xtask: ring's build script reads them, and would run again, with everything
+    // that uses ring, whenever cargo and xtask are called in turn.
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("CARGO_PKG_") || name.to_string_lossy().starts_with("CARGO_MANIFEST_") {
             command.env_remove(name);
@@ -89,24 +89,24 @@ pub fn output(command: &mut Command) -> Result<String> {
     output_with_input(command, "")
 }
 
-/// Runs a command that reads this and returns what it printed, trimmed.
+/// Runs a command with this input and returns what it printed, trimmed.
 pub fn output_with_input(command: &mut Command, input: &str) -> Result<String> {
     let line = command_line(command);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().with_context(|| format!("cannot start {line}"))?;
-    // A program that ends before it has read all of it says why itself.
+    // A program that ends before it has read everything reports the reason itself.
     let written = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
     let output = child.wait_with_output()?;
     let [printed, complaint] =
         [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).trim().to_owned());
-    // kubeconform complains on its standard output.
+    // kubeconform prints its errors to standard output.
     let why = [complaint.as_str(), printed.as_str()].join("\n");
     ensure!(output.status.success(), "`{line}` failed ({}): {}", output.status, why.trim());
     written.transpose().with_context(|| format!("{line} did not read its input"))?;
     Ok(printed)
 }
 
-/// Runs a command and returns what it printed; what it says beside that is shown as it comes.
+/// Runs a command and returns its standard output; its standard error is shown as it comes.
 pub fn stdout_of(command: &mut Command) -> Result<String> {
     let line = command_line(command);
     announce(&line);
@@ -115,7 +115,7 @@ pub fn stdout_of(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs a command for at most so long; true when it ended well in time.
+/// Runs a command for at most so long; returns whether it succeeded in time.
 pub fn succeeds_within(command: &mut Command, limit: Duration) -> bool {
     announce(&command_line(command));
     let Ok(mut child) = command.stdin(Stdio::null()).spawn() else {
@@ -129,7 +129,7 @@ pub fn succeeds_within(command: &mut Command, limit: Duration) -> bool {
     false
 }
 
-/// Tries something that another process has to make possible, until it succeeds, for at most so long. The error is the last one.
+/// Retries something that another process must make possible, until it succeeds or the limit is over. Returns the last error.
 pub fn poll<T>(limit: Duration, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     let started = Instant::now();
     loop {
@@ -140,7 +140,7 @@ pub fn poll<T>(limit: Duration, mut attempt: impl FnMut() -> Result<T>) -> Resul
     }
 }
 
-/// Says what is left out, and why. Fails in continuous integration, where nothing may be left out.
+/// Prints what is skipped, and why. Fails in continuous integration, where nothing may be skipped.
 pub fn leave_out(what: &str, why: &str) -> Result<()> {
     let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
     ensure!(!is_ci, "with CI=true {what} may not be left out ({why})");
@@ -152,7 +152,7 @@ pub fn is_installed(program: &str) -> bool {
     find(program).is_some()
 }
 
-/// Where the PATH has a program.
+/// Returns the path of a program in the PATH.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())

@@ -10,12 +10,12 @@ use anyhow::{Context, Result};
 
 use crate::process;
 
-/// A response may take so long to arrive.
+/// Timeout for a response.
 const READ_LIMIT: Duration = Duration::from_secs(30);
 
 pub struct Server {
     child: Child,
-    /// Where it serves, without the last slash.
+    /// Its address, without the last slash.
     pub address: String,
 }
 
@@ -31,7 +31,7 @@ impl Response {
 }
 
 impl Server {
-    /// Starts it and waits for the line that tells its address.
+    /// Starts it and waits for the line with its address.
     pub fn start(command: &mut Command) -> Result<Self> {
         let mut child = command.stdout(Stdio::piped()).env("ROLLCAST_LOG", "error").spawn()?;
         let mut line = String::new();
@@ -41,7 +41,7 @@ impl Server {
         Ok(Self { child, address })
     }
 
-    /// Starts one that plays recordings until so many seconds after their begin.
+    /// Starts a server that plays recordings until so many seconds after their begin.
     pub fn replaying(rollcast: &Path, seconds: &str, files: impl IntoIterator<Item = PathBuf>) -> Result<Self> {
         let mut replay = process::command(rollcast, &["replay", "--listen", "127.0.0.1:0", "--hold-at", seconds]);
         Self::start(replay.args(files))
@@ -58,7 +58,7 @@ impl Server {
         get(self.address.trim_start_matches("http://"), path, headers)
     }
 
-    /// Memory that it shares with no other process, in KiB.
+    /// Returns the memory that it shares with no other process, in KiB.
     pub fn private_kib(&self) -> Result<u64> {
         let maps = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id()))?;
         let figures = maps.lines().filter(|line| line.starts_with("Private_"));

@@ -9,7 +9,7 @@ use crate::server::Server;
 use crate::setup::{self, Browser};
 use crate::{build, process};
 
-/// Where screenshots go if no other folder is named.
+/// Folder of screenshots, if no other one is named.
 pub const FOLDER: &str = "target/shots";
 /// A picture: file name, recording, seconds, Deployment, query, and the selector of a link that is clicked first.
 const MOMENTS: [(&str, &str, &str, &str, &str, &str); 2] = [
@@ -27,7 +27,7 @@ const SHEET: [&str; 4] = ["rollover", "failing-rollout-halts-then-undo", "quota"
 const FILM: (&str, &str, &str, &str) = ("rollover", "web", "1440x960", "0.75");
 /// Its first and last moment and what is between two, in milliseconds: from revision 1 alone until revision 3 is complete.
 const FILM_TIMES: [&str; 3] = ["1795236788750", "1795236801250", "250"];
-/// No file of the repository has more bytes.
+/// Most bytes of a file of the repository.
 const FILM_LIMIT: &str = "1000000";
 
 /// Builds the program, finds a browser and makes the folder for pictures.

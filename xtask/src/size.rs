@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::server::Server;
 use crate::{build, fonts, page, process};
 
-/// Everything that a first visit loads should weigh no more than this, in bytes as they travel.
+/// Goal for everything that a first visit loads, in compressed bytes.
 const GOAL: u64 = 320_000;
 /// Pages, by their addresses, and what a first visit to each may weigh: the Deployment is one of [`PODS`] pods. Some weigh more than
 /// the goal (docs/adr/008-program-in-parts.md); they may at least not grow.
@@ -50,7 +50,7 @@ pub fn check(rollcast: &Path) -> Result<()> {
     let kubeconfig = process::workspace_path("target/size.kubeconfig");
     over.extend(measure(&Server::playground(rollcast, &kubeconfig, &["--no-stories"])?, PLAYGROUND)?);
     let (bytes, millis) = many_pods(rollcast)?;
-    // How long it takes depends on the build and on what else the machine does: only the bytes are held to their limit.
+    // The time depends on the build and on other load of the machine: only the bytes have a limit.
     println!(
         "Page of {MANY_PODS} pods: {bytes} bytes (brotli; limit {MANY_LIMIT}), {millis:.1} ms at the server (50 ms in a release build)"
     );
@@ -78,12 +78,12 @@ fn measure(server: &Server, (name, path, limit): (&str, &str, u64)) -> Result<Op
     Ok((all > limit).then(|| format!("a first visit to {name} weighs {all} bytes, at most {limit} are allowed")))
 }
 
-/// The body of a response in one of the encodings.
+/// Returns the body of a response in one of the encodings.
 fn compressed(server: &Server, path: &str, encoding: &str) -> Result<Vec<u8>> {
     Ok(server.get(path, &format!("Accept-Encoding: {encoding}\r\n"))?.body)
 }
 
-/// Files of the site that a document names, each once. Browsers load all of them: links that one follows are no files.
+/// Returns the files of the site that a document names, each once. Browsers load all of them, but not the links that people follow.
 fn named(html: &str) -> BTreeSet<String> {
     let addresses = ["href=\"/", "src=\"/"].into_iter().flat_map(|begin| html.split(begin).skip(1));
     let files = addresses.filter_map(|rest| rest.split(['"', '?']).next());
@@ -107,14 +107,14 @@ fn many_pods(rollcast: &Path) -> Result<(u64, f64)> {
     Ok((bytes, times.get(TIMES / 2).copied().unwrap_or_default()))
 }
 
-/// Rollcast with a recording of that many pods, which stands still.
+/// Starts Rollcast with a recording of that many pods, which stands still.
 fn replaying(rollcast: &Path, pods: u32) -> Result<Server> {
     let recording = process::workspace_path("target/size.jsonl");
     std::fs::write(&recording, self::pods(pods))?;
     Server::replaying(rollcast, "9", [recording])
 }
 
-/// A recording of one Deployment with that many available pods.
+/// Returns a recording of one Deployment with that many available pods.
 fn pods(count: u32) -> String {
     let uid = |number: u32| format!("00000000-0000-4000-8000-{number:012x}");
     let owned = |number: u32, name: String, kind: &str, owner: u32| {

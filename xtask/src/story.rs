@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::{process, setup};
 
 const FOLDER: &str = "end2end/cluster/stories";
-/// A step that waits gives up after this long.
+/// Timeout of a step that waits.
 const WAIT_LIMIT: Duration = Duration::from_secs(240);
 
 #[derive(Deserialize)]
@@ -157,7 +157,7 @@ fn merge(into: &mut Value, from: impl IntoIterator<Item = (String, Value)>) {
     }
 }
 
-/// A node that holds many pods.
+/// Returns a node that holds many pods.
 pub fn node(name: &str) -> Value {
     let capacity = json!({ "cpu": "16", "memory": "64Gi", "pods": "250" });
     json!({
@@ -179,21 +179,21 @@ fn unique() -> String {
     format!("{:x}", millis & 0xff_ffff)
 }
 
-/// kubectl, with where it points.
+/// kubectl, with the options that select its cluster.
 #[derive(Clone)]
 pub struct Kubectl {
     program: PathBuf,
-    /// Before those of each command; of an option that is there twice kubectl takes the last one.
+    /// Arguments before those of each command; if an option is given twice, kubectl uses the last one.
     arguments: Vec<OsString>,
 }
 
 impl Kubectl {
-    /// The kubectl inside the control plane's binary.
+    /// Returns the kubectl inside the control plane's binary.
     pub fn new(kubernetes: PathBuf) -> Self {
         Self { program: kubernetes, arguments: vec!["kubectl".into()] }
     }
 
-    /// The kubectl of the control plane's version, or the installed one where it cannot be built.
+    /// Returns the kubectl of the control plane's version, or the installed one if it cannot be built.
     pub fn find() -> Result<Self> {
         if process::is_installed("go") {
             return Ok(Self::new(setup::ensure_binaries()?.kubernetes));

@@ -14,7 +14,7 @@ use crate::release::{self, Command as Release, Platform};
 use crate::test_programs::{self, Extent, Tests, WHOLE, XTASK};
 use crate::{build, chart, process, setup};
 
-/// Where tests on clusters keep what happened in them.
+/// Folder in which tests on clusters store what they recorded.
 const RECORDED: &str = "target/recorded";
 /// The last one is run by night only.
 const PARTS: [&str; 5] = ["lint", "rust", "page", "cluster", "release"];
@@ -28,7 +28,9 @@ const NOT_BY_NIGHT: [&str; 6] =
     ["chaos::", "faithful::", "invariants::", "kubelet::", "live::simulation::", "signed::"];
 /// Seeds of the simulation that are played by night.
 const SEEDS_BY_NIGHT: u32 = 10_000;
-/// Programs with optimisation play seeds ten times as fast. To build them takes as long as to play this many without.
+/// Number of seeds from which an optimised build saves time: it plays seeds ten times as fast, but takes as long to
+/// build as this many without.
+/// build as this many seeds without.
 const MANY_SEEDS: u32 = 1_000;
 
 const NO_GO: &str = "no Go here";
@@ -61,7 +63,7 @@ pub fn run(only: &[String], extent: Extent) -> Result<()> {
         "the part \"release\" is one of `nightly`"
     );
     let wants = |part: &str| only.is_empty() || only.iter().any(|wanted| wanted == part);
-    // What is built with Go is built beside the rest, which leaves it room.
+    // Go programs are built beside the rest, which leaves processors idle.
     let needs_go = wants("cluster") || (wants("rust") && extent.is_whole());
     let go = std::thread::spawn(move || match extent {
         _ if !needs_go => Ok(()),
@@ -89,7 +91,7 @@ pub fn run(only: &[String], extent: Extent) -> Result<()> {
     if extent.is_whole() && wants("release") { released() } else { Ok(()) }
 }
 
-/// The pages on recordings and on the playground, and the tests on clusters.
+/// Tests the pages on recordings and on the playground, and on clusters.
 fn in_browsers(tests: &Tests, extent: Extent, wants_pages: bool, wants_clusters: bool) -> Result<()> {
     let mut browsers = browsers(extent)?;
     if wants_pages {
@@ -99,7 +101,7 @@ fn in_browsers(tests: &Tests, extent: Extent, wants_pages: bool, wants_clusters:
     let is_recorded = wants_clusters && clusters(tests, extent, &mut running, &mut browsers)?;
     let passed = process::run(&mut browsers);
     if is_recorded {
-        // What was recorded is looked at also when a browser test failed: it may say why.
+        // Recordings are checked also when a browser test failed: they may show why.
         invariants(tests, "invariants::invariants_hold_in_recordings_of_clusters")?;
     }
     passed?;
@@ -128,7 +130,7 @@ fn released() -> Result<()> {
     chart::install()
 }
 
-/// The tests on clusters, with each older version of Kubernetes.
+/// Runs the tests on clusters, with each older version of Kubernetes.
 fn older_kubernetes() -> Result<()> {
     for version in setup::OLDER_KUBERNETES.map(setup::minor) {
         process::print_note(&format!("the tests on clusters, with the control plane of Kubernetes {version}"));
@@ -171,7 +173,7 @@ fn rust(tests: &Tests, extent: Extent) -> Result<()> {
     invariants(tests, "invariants::invariants_hold_on_a_thousand_simulated_clusters")
 }
 
-/// The command that runs tests in browsers, without the projects that it is to run.
+/// Returns the command that runs tests in browsers, without the projects that it is to run.
 fn browsers(extent: Extent) -> Result<Command> {
     let mut command = process::command("npx", &["playwright", "test"]);
     command
@@ -203,7 +205,7 @@ fn add_pages(command: &mut Command, extent: Extent) -> Result<()> {
     Ok(())
 }
 
-/// The tests on clusters that need no browser; adds those that do. Returns whether there is a cluster, and recordings with it.
+/// Runs the tests on clusters that need no browser; adds those that do. Returns whether there is a cluster, and recordings with it.
 fn clusters(tests: &Tests, extent: Extent, running: &mut Option<Running>, browsers: &mut Command) -> Result<bool> {
     if extent.is_whole() && process::is_installed("go") {
         chart::check()?;
@@ -226,7 +228,7 @@ fn clusters(tests: &Tests, extent: Extent, running: &mut Option<Running>, browse
         None => left_out = &["--skip", "the_account_of_the_manifests_may_do"], // said above
     }
     environment.extend(extent.variable());
-    // Pods of a real node take their time, and so does a right until it is gone: both wait most of it.
+    // Pods of a real node take long, and so does the expiry of a permission: both wait most of the time.
     std::thread::scope(|scope| {
         let node = scope.spawn(|| test_real_node(tests, extent, ""));
         let control_plane = tests.run_ignored("server", &["faithful::", "signed::"], left_out, &environment);
@@ -277,7 +279,7 @@ fn invariants(tests: &Tests, test: &str) -> Result<()> {
     )
 }
 
-/// kubectl on the simulated cluster. Returns which kubectl that is.
+/// Tests kubectl on the simulated cluster. Returns which kubectl that is.
 fn kubectl(tests: &Tests) -> Result<Option<String>> {
     let program = if process::is_installed("go") {
         format!("{} kubectl", setup::ensure_binaries()?.kubernetes.display())
@@ -292,7 +294,7 @@ fn kubectl(tests: &Tests) -> Result<Option<String>> {
     Ok(Some(program))
 }
 
-/// Kubeconfig of the cluster to test on: a given one, or one that is started for this run.
+/// Returns the kubeconfig of the cluster to test on: a given one, or one that is started for this run.
 fn kubeconfig(running: &mut Option<Running>) -> Result<Option<std::path::PathBuf>> {
     if let Some(given) = std::env::var_os("ROLLCAST_TEST_KUBECONFIG") {
         return Ok(Some(given.into()));

@@ -1,5 +1,5 @@
-//! Every test program of the workspace but that of xtask, built once: whoever asks cargo for some of them by name gets other features of the
-//! dependencies, and builds a quarter of everything once more.
+//! Every test program of the workspace but that of xtask, built once: a build of some of them by name selects other
+//! features of the dependencies, and builds a quarter of everything once more.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,8 +10,8 @@ use anyhow::{Result, anyhow};
 
 use crate::process;
 
-/// Arguments of cargo that say which programs these are. Examples are none: clippy checks them, and whoever runs one builds it. xtask is
-/// none: together with the others, its tools for WebAssembly get other features and are compiled once more.
+/// Arguments of cargo that select these programs. Not the examples: clippy checks them, and running one builds it. Not
+/// xtask: built together with the others, its tools for WebAssembly get other features and are compiled once more.
 pub const ALL: [&str; 5] = ["test", "--workspace", "--exclude", "xtask", "--tests"];
 /// Those of xtask itself.
 pub const XTASK: [&str; 3] = ["test", "--package", "xtask"];
@@ -71,7 +71,7 @@ impl Tests {
     }
 }
 
-/// The package's folder and the test program, if this line of cargo's is about one.
+/// Returns the package's folder and the test program, if this line of cargo is about one.
 fn built(line: &str) -> Option<(PathBuf, PathBuf)> {
     let message: serde_json::Value = serde_json::from_str(line).ok()?;
     let is_test = message.pointer("/target/kind/0")?.as_str()? == "test";

@@ -198,7 +198,7 @@ pub async fn serve(
         let reading = match tls.as_ref().map(|tls| tls.borrow().clone()) {
             None => tokio::spawn(read_first_request(stream, caller, until)),
             Some(tls) => tokio::spawn(async move {
-                // A handshake that times out gets no response. An idle connection needs no TLS session.
+                // A client that sends nothing gets no TLS session, and a handshake that times out gets no response.
                 let session = async {
                     stream.readable().await?;
                     tls.accept(stream).await

@@ -127,7 +127,7 @@ impl<'t> Host<'t> {
 }
 
 impl ServerAddress {
-    /// Returns whether others reach it by a name, so that not every name means this machine.
+    /// Returns whether others reach it by a configured name that does not mean this machine.
     pub fn is_known_elsewhere(&self) -> bool {
         let is_other = |name: &str| !Host::parse(name).is_some_and(Host::is_loopback);
         self.public.as_ref().is_some_and(|public| is_other(&public.authority))

@@ -15,13 +15,13 @@ use crate::release::{self, Platform};
 use crate::story::Kubectl;
 use crate::{process, server};
 
-/// A page may take so long to be right.
+/// Timeout for a page to be right.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Labels and taints of the real node.
 const NODE: &str = "rollcast.dev/real-node";
-/// Where programs in pods look for their service account.
+/// Folder in which programs in pods look for their service account.
 const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// What the pod must answer: a path, and a text of the answer.
+/// Expected responses of the pod: a path, and a text of the response.
 const PAGES: [(&str, &str); 6] = [
     ("/api/v1/deployments", "\"name\":\"rollcast\""),
     ("/", ">rollcast<"),
@@ -30,7 +30,7 @@ const PAGES: [(&str, &str); 6] = [
     ("/status", "in-cluster"),
     ("/clusters/in-cluster/namespaces/rollcast/deployments/rollcast", "Complete"),
 ];
-/// Storage class of the volume of the test: there is nothing that makes volumes.
+/// Storage class of the test's volume: no provisioner creates volumes.
 const CLASS: &str = "folder";
 
 const SELECTOR: &str = "--selector=app.kubernetes.io/name=rollcast";
@@ -56,7 +56,7 @@ pub fn run(helm: &Helm) -> Result<()> {
     let kubectl = Kubectl::find()?.with("--kubeconfig", cluster.kubeconfig()).with("--namespace", RELEASE);
     kubectl.run(&format!("create namespace {RELEASE}"))?;
     kubectl.run(&format!("label namespace {RELEASE} pod-security.kubernetes.io/enforce=restricted"))?;
-    // Somebody who may see everything.
+    // A service account that may see everything.
     kubectl.run("create serviceaccount viewer")?;
     kubectl.run(&format!("create clusterrolebinding viewer --clusterrole=view --serviceaccount={RELEASE}:viewer"))?;
     let installation = Installation { helm, cluster, kubectl, gateway, port };
@@ -88,7 +88,7 @@ impl Installation<'_> {
             told.join("\n")
         };
         ready.with_context(why)?;
-        // Pods that are deleted have their addresses for as long as they end.
+        // Terminating pods keep their addresses.
         process::poll(LIMIT, || {
             let addresses =
                 self.kubectl.run(&format!("get pods {SELECTOR} --output=jsonpath={{.items[*].status.podIP}}"))?;
@@ -130,7 +130,7 @@ impl Installation<'_> {
         Ok(())
     }
 
-    /// Nobody sees anything without a token; the history is there after the pod was replaced.
+    /// Checks that nobody sees anything without a token, and that the history survives the replacement of the pod.
     fn with_tokens_and_a_claim(&self) -> Result<()> {
         let folder = self.cluster.folder().join("volume");
         process::run(process::command("install", &["--directory", "--mode", "0777"]).arg(&folder))?;
@@ -157,7 +157,7 @@ impl Installation<'_> {
         Ok(())
     }
 
-    /// Both pods show what one of them wrote.
+    /// Checks that both pods show what one of them wrote.
     fn as_two_pods(&self) -> Result<()> {
         let postgres = Postgres::start(&self.gateway)?;
         self.kubectl.run(&format!("create secret generic database --from-literal=url={}", postgres.url))?;

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use crate::{process, setup};
 
 const START_LIMIT: Duration = Duration::from_secs(30);
-/// Lets everyone who can connect in: only pods of the test can.
+/// Accepts everyone who can connect: only pods of the test can.
 const ALLOWED: &str = "host all all all trust\n";
 
 /// A server that ends with its owner, and its folder with it.
@@ -56,7 +56,7 @@ impl Drop for Postgres {
     }
 }
 
-/// A command as somebody whom PostgreSQL lets run it: not as root, who runs the real node.
+/// Returns a command that runs as another user than root, who runs the real node: PostgreSQL refuses root.
 fn unprivileged(program: impl AsRef<Path>) -> Command {
     let mut command =
         process::command("setpriv", &["--reuid", "postgres", "--regid", "postgres", "--clear-groups", "--"]);

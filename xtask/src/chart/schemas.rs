@@ -53,7 +53,7 @@ fn ensure_schemas() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// As kubeconform looks for it: kind, first part of the group, version, in lower case.
+/// Returns the file name that kubeconform looks for: kind, first part of the group, version, in lower case.
 fn file_name(kind: &Value) -> String {
     let text = |key: &str| kind[key].as_str().unwrap_or_default().to_lowercase();
     let group = text("group").split('.').next().unwrap_or_default().to_owned();
@@ -61,7 +61,7 @@ fn file_name(kind: &Value) -> String {
     format!("{}.json", parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-"))
 }
 
-/// A definition that takes no unknown property. Quantities and ports may be numbers.
+/// Returns a definition that accepts no unknown property. Quantities and ports may be numbers.
 fn strict(name: &str, definition: &Value) -> Value {
     let is_number_too = name.ends_with(".Quantity") || definition["format"] == "int-or-string";
     if is_number_too {

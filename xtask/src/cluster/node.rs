@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::process;
 
-/// The process that holds the namespaces: it passes no signal on, so it is killed.
+/// The process that holds the namespaces. It forwards no signals, so it is killed.
 pub const PART: &str = "node";
 pub const NAME: &str = "real-1";
 /// Key of its label, and of the taint that keeps other pods away; the value is "true".
@@ -30,8 +30,8 @@ const FOLDERS: [&str; 2] = ["/var/lib/kubelet", "/var/lib/cni"];
 const SETTINGS: [&str; 4] = ["vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops"];
 const REMOVE_LIMIT: Duration = Duration::from_secs(20);
 
-/// What runs in the namespaces, with the folder of the programs as `$1`, that of the node as `$2` and the Kubernetes binary as `$3`.
-/// The shell stays, for orphans need somebody who waits for them.
+/// Script that runs in the namespaces, with the folder of the programs as `$1`, that of the node as `$2` and the
+/// Kubernetes binary as `$3`. The shell stays: orphaned processes need a parent that reaps them.
 const SCRIPT: &str = r#"
 set -e
 for folder in /run /var/log /var/lib/kubelet /var/lib/cni; do mkdir -p "$folder"; mount -t tmpfs tmpfs "$folder"; done
@@ -69,7 +69,7 @@ pub fn command(
         .iter()
         .filter_map(|setting| Some(((*setting).to_owned(), fs::read_to_string(setting_file(setting)).ok()?.into())))
         .collect();
-    // Written first, so that whatever is made is removed.
+    // Written first, so that everything created later is removed.
     fs::write(node.join("made.json"), json!({ "number": number, "settings": settings }).to_string())?;
     let address = address(number);
     let bridge = name(number);
@@ -97,7 +97,7 @@ pub fn command(
     Ok(("unshare".into(), arguments))
 }
 
-/// Removes what a node leaves behind whose processes were stopped.
+/// Removes the remains of a node whose processes were stopped.
 pub fn remove(folder: &Path) -> Result<()> {
     let Ok(made) = fs::read_to_string(folder.join("node/made.json")) else { return Ok(()) };
     let made: serde_json::Value = serde_json::from_str(&made)?;
@@ -118,12 +118,12 @@ pub fn remove(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The address of this machine for the pods of a node; certificates.go lets the API server be called so.
+/// Returns the address of this machine for the pods of a node, one of the names in the API server's certificate (certificates.go).
 fn address(number: u8) -> String {
     format!("10.77.{number}.1")
 }
 
-/// The address of this machine for the pods of the node below a cluster's folder.
+/// Returns the address of this machine for the pods of the node below a cluster's folder.
 pub fn gateway(folder: &Path) -> Result<String> {
     let made: serde_json::Value = serde_json::from_str(&fs::read_to_string(folder.join("node/made.json"))?)?;
     Ok(address(number_of(&made)?))
@@ -134,7 +134,7 @@ fn number_of(made: &serde_json::Value) -> Result<u8> {
     Ok(u8::try_from(number)?)
 }
 
-/// Of the bridge and the cgroups.
+/// Returns the name of the bridge and the cgroups.
 fn name(number: u8) -> String {
     format!("rollcast{number}")
 }
@@ -147,7 +147,7 @@ fn setting_file(setting: &str) -> PathBuf {
     Path::new("/proc/sys").join(setting)
 }
 
-/// The hierarchies of cgroup v1, or the one of v2.
+/// Returns the hierarchies of cgroup v1, or the one of v2.
 fn hierarchies() -> impl Iterator<Item = PathBuf> {
     let below = fs::read_dir(CGROUPS).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_unified = Path::new(CGROUPS).join("cgroup.procs").exists();

@@ -1,8 +1,9 @@
 //! Splits the page's program into what all pages share and the parts of `app/src/parts.rs`, by the library that Leptos splits with.
 //!
-//! What two parts need that library puts into files of their own, one for each set of parts. Many small files compress badly and call
-//! each other through a table, so such functions are put into what all pages share: the program is split twice, and the second time
-//! these functions are exported, which binds them to it. The exports go afterwards.
+//! The library puts functions that several parts need into files of their own, one for each set of parts. Many small
+//! files compress badly and call each other through a table, so such functions go into the code that all pages share:
+//! the program is split twice, and the second time these functions are exported, which binds them to that code. The
+//! exports are removed afterwards.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -16,11 +17,11 @@ use wasmparser::{KnownCustom, Name, Parser, Payload, TypeRef};
 const LOADER: &str = include_str!("parts.js");
 /// Starts the program where a file carries it (`server/src/export/start.js`): what the bindings are made of has short names by then.
 const BEGIN: &str = "globalThis.begin?.(__wbg_init, hydrate_exported);\n";
-/// From where the program imports what loads its parts.
+/// Path from which the program imports the functions that load its parts.
 const LINK: &str = "./parts.js";
-/// Before the names of exports that are there for the second split only.
+/// Prefix of the names of exports that exist for the second split only.
 const SHARED: &str = "shared ";
-/// A panel of details opens beside a picture: what these two alone need stays a file of its own, of which lists know nothing.
+/// A panel of details opens beside a picture: code that only these two need stays a file of its own, which lists do not load.
 const TOGETHER: [&str; 2] = ["pictures", "details"];
 /// Names by which the library marks code of several parts, and calls of other code.
 const OF_SEVERAL: &str = "chunk_";
@@ -36,7 +37,7 @@ pub struct Split {
     pub parts: BTreeMap<String, Vec<PathBuf>>,
 }
 
-/// The name of a part as it is written in `app/src/parts.rs`: the compiler puts a number after it.
+/// Returns the name of a part as it is written in `app/src/parts.rs`: the compiler appends a number.
 pub fn plain(part: &str) -> &str {
     part.trim_end_matches(|letter: char| letter.is_ascii_digit()).trim_end_matches('_')
 }
@@ -84,7 +85,7 @@ fn split_once(bytes: &[u8], into: &Path) -> Result<Split> {
     Ok(Split { shared, parts: split.prefetch_map.into_iter().map(|(part, names)| (part, files(names))).collect() })
 }
 
-/// Names of functions, by their numbers.
+/// Returns the names of functions, by their numbers.
 fn functions(wasm: &[u8]) -> Result<HashMap<u32, String>> {
     let mut functions = HashMap::new();
     for payload in Parser::new(0).parse_all(wasm) {
@@ -109,7 +110,7 @@ fn exporting(wasm: &[u8], functions: &BTreeSet<u32>) -> Result<Vec<u8>> {
     })
 }
 
-/// Returns the program without the exports that are there for the split only.
+/// Returns the program without the exports that exist for the split only.
 pub fn without_shared_exports(wasm: &[u8]) -> Result<Vec<u8>> {
     with_exports(wasm, |_| ())
 }
@@ -181,8 +182,8 @@ fn with_exports(wasm: &[u8], more: impl Fn(&mut ExportSection)) -> Result<Vec<u8
     })
 }
 
-/// The bindings with what loads parts in them: `files` are the names of the files of each part, by the name that the compiler gave
-/// it, and `small` what is too small for a file.
+/// Returns the bindings with the functions that load parts: `files` are the file names of each part, by the name that
+/// the compiler gave it, and `small` the code that is too small for a file.
 pub fn joined(bindings: &str, files: &BTreeMap<String, Vec<String>>, small: &[Vec<u8>]) -> Result<String> {
     let is_import = |line: &&str| line.starts_with("import * as ") && line.contains(LINK);
     let is_link = |line: &&str| line.trim_start().starts_with(&format!("\"{LINK}\":"));

@@ -19,7 +19,7 @@ pub fn name(platform: Platform) -> String {
     format!("localhost/rollcast:{VERSION}-{architecture}")
 }
 
-/// Where the OCI archive of a platform is once it is built.
+/// Returns the path of the OCI archive of a platform.
 pub fn archive(platform: Platform) -> PathBuf {
     dist(&format!("rollcast-{VERSION}-{}.oci.tar", platform.name()))
 }
@@ -70,7 +70,7 @@ fn authorities() -> String {
     webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().map(|certificate| pem(certificate)).collect()
 }
 
-/// buildah, with a storage driver that needs nothing of the kernel.
+/// Returns a command of buildah, with a storage driver that needs nothing from the kernel.
 fn buildah(arguments: &[&str]) -> Command {
     let mut command = process::command("buildah", &["--storage-driver", "vfs"]);
     command.args(arguments);

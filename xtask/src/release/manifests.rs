@@ -1,4 +1,4 @@
-//! What is published beside the programs: checksums, the krew manifest, the Homebrew formula, the SBOM, the packed chart and the notes.
+//! Files that are published beside the programs: checksums, krew manifest, Homebrew formula, SBOM, packed chart and notes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ pub fn pack() -> Result<()> {
     let changelog = std::fs::read_to_string(process::workspace_path("CHANGELOG.md"))?;
     check_tag(std::env::var("GITHUB_REF_TYPE").ok(), std::env::var("GITHUB_REF_NAME").ok(), &changelog)?;
     let platforms: Vec<Platform> = Platform::ALL.into_iter().filter(|platform| platform.program().exists()).collect();
-    // What passes programs from job to job forgets that they can be run.
+    // Jobs that pass programs on lose their permission to execute.
     for platform in &platforms {
         process::run(process::command("chmod", &["0755"]).arg(platform.program()))?;
     }
@@ -49,7 +49,7 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Checksums of everything that is published, as `sha256sum --check` reads them.
+/// Returns the checksums of everything that is published, as `sha256sum --check` reads them.
 fn checksums() -> Result<String> {
     let ends = [".tar.gz", ".tgz", ".cdx.json", ".yaml", ".rb"];
     let is_published = |path: &PathBuf| path.is_file() && ends.iter().any(|end| file_name(path).ends_with(end));
@@ -60,7 +60,7 @@ fn checksums() -> Result<String> {
     Ok(text)
 }
 
-/// The manifest with which krew installs `kubectl rollcast`.
+/// Returns the manifest with which krew installs `kubectl rollcast`.
 fn krew(sums: &[(Platform, String)], repository: &str) -> String {
     let mut text = format!(
         "apiVersion: krew.googlecontainertools.github.com/v1alpha2
@@ -101,7 +101,7 @@ spec:
     text
 }
 
-/// The formula with which Homebrew installs `rollcast`.
+/// Returns the formula with which Homebrew installs `rollcast`.
 fn formula(sums: &[(Platform, String)], repository: &str) -> String {
     let mut text = format!(
         "class Rollcast < Formula
@@ -142,7 +142,7 @@ end
 "
 }
 
-/// Names what somebody needs to build the same programs again.
+/// Lists the tools that are needed to build the same programs again.
 fn tools(platforms: &[Platform]) -> Result<String> {
     let compilers = platforms.iter().map(|platform| std::fs::read_to_string(platform.compiler()));
     let compilers: BTreeSet<String> = compilers.collect::<std::io::Result<_>>().context("the compiler is not named")?;
@@ -154,7 +154,7 @@ fn tools(platforms: &[Platform]) -> Result<String> {
     ))
 }
 
-/// A tag names the version, and the CHANGELOG has its date.
+/// Checks that a tag names the version, and that the CHANGELOG has its date.
 fn check_tag(kind: Option<String>, name: Option<String>, changelog: &str) -> Result<()> {
     let Some(tag) = name.filter(|_| kind.as_deref() == Some("tag")) else { return Ok(()) };
     ensure!(tag == format!("v{VERSION}"), "the tag is {tag}, but the version in Cargo.toml is {VERSION}");
@@ -163,7 +163,7 @@ fn check_tag(kind: Option<String>, name: Option<String>, changelog: &str) -> Res
     Ok(())
 }
 
-/// The section of this version in the CHANGELOG.
+/// Returns the section of this version in the CHANGELOG.
 fn notes(changelog: &str) -> Result<String> {
     let section = || {
         let (_, rest) = changelog.split_once(&format!("\n## {VERSION} "))?;

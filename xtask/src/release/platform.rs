@@ -19,7 +19,7 @@ pub enum Platform {
 impl Platform {
     pub const ALL: [Self; 4] = [Self::LinuxAmd64, Self::LinuxArm64, Self::DarwinAmd64, Self::DarwinArm64];
 
-    /// Operating system and architecture, by the names of Go and OCI.
+    /// Returns operating system and architecture, by the names of Go and OCI.
     pub const fn names(self) -> [&'static str; 2] {
         match self {
             Self::LinuxAmd64 => ["linux", "amd64"],
@@ -29,7 +29,7 @@ impl Platform {
         }
     }
 
-    /// The target of the compiler. Programs for Linux are static.
+    /// Returns the target of the compiler. Programs for Linux are static.
     pub const fn target(self) -> &'static str {
         match self {
             Self::LinuxAmd64 => "x86_64-unknown-linux-musl",
@@ -61,7 +61,7 @@ impl Platform {
         dist("programs").join(self.name()).join("rollcast")
     }
 
-    /// The file beside its program that names the compiler.
+    /// Returns the path of the file beside its program that names the compiler.
     pub fn compiler(self) -> PathBuf {
         self.program().with_file_name("compiler")
     }
@@ -73,7 +73,7 @@ impl Platform {
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A path below `target/dist`.
+/// Returns a path below `target/dist`.
 pub fn dist(path: &str) -> PathBuf {
     process::workspace_path("target/dist").join(path)
 }

@@ -9,7 +9,7 @@ use crate::process;
 /// Clones the commit into two folders, builds the program in both and compares them. Changes that are not committed are left out.
 pub fn run() -> Result<()> {
     let (folder, platform) = (process::workspace_path("target/reproduce"), Platform::here());
-    // Named once: somebody may commit while the first program is built.
+    // Resolved once: somebody may commit while the first program is built.
     let commit = process::output(&mut process::command("git", &["rev-parse", "HEAD"]))?;
     let mut programs = Vec::new();
     // The names differ in length, so a remaining path changes the program.

@@ -9,7 +9,7 @@ use crate::process;
 /// Where Debian's packages put PostgreSQL's programs, a folder per version.
 pub const POSTGRES: &str = "/usr/lib/postgresql";
 
-/// Installs Debian packages, said aloud. False where that is not possible.
+/// Installs Debian packages, and prints that. Returns false if that is not possible.
 pub fn apt_install(packages: &[&str]) -> bool {
     if !process::is_installed("apt-get") {
         return false;
@@ -27,7 +27,7 @@ pub fn apt_install(packages: &[&str]) -> bool {
     quiet(&install) || (quiet(&["update", "-qq"]) && quiet(&install))
 }
 
-/// A PostgreSQL server can be started here, for the tests of history in a database; false where there is none and none to install.
+/// Ensures that a PostgreSQL server can be started here, for the tests of history in a database; false if none can be installed.
 pub fn ensure_postgres() -> bool {
     // Packages of its clients put programs there, too.
     let has_server = || {

@@ -39,19 +39,19 @@ pub fn ensure_node_modules() -> Result<()> {
 
 /// A Chromium for tests, screenshots and figures.
 pub struct Browser {
-    /// The system's; none where Playwright has one of its own.
+    /// Path of the system's; `None` if Playwright has one of its own.
     path: Option<PathBuf>,
 }
 
 impl Browser {
-    /// A command that runs a program of `end2end` with this browser.
+    /// Returns a command that runs a program of `end2end` with this browser.
     pub fn node(&self, program: &str) -> Command {
         let mut command = process::command("node", &[program]);
         self.configure(command.current_dir(process::workspace_path("end2end")));
         command
     }
 
-    /// Lets what a command starts use this browser, with the same fonts on every machine.
+    /// Lets a command and its child processes use this browser, with the same fonts on every machine.
     pub fn configure(&self, command: &mut Command) {
         if let Some(path) = &self.path {
             command.env("CHROMIUM", path);
@@ -76,7 +76,7 @@ pub fn ensure_browser() -> Result<Browser> {
     Ok(Browser { path: None })
 }
 
-/// Finds a Firefox: `FIREFOX`, the system's, or Debian's, which is installed. None where there is none to be had.
+/// Finds a Firefox: `FIREFOX`, the system's, or Debian's, which is installed. `None` if there is none.
 pub fn ensure_firefox() -> Option<PathBuf> {
     find_or_install("FIREFOX", &["firefox-esr"], || {
         let on_macos = || Some(PathBuf::from(FIREFOX_ON_MACOS)).filter(|program| program.exists());
@@ -89,7 +89,7 @@ fn is_snap(program: &Path) -> bool {
     std::fs::read(program).is_ok_and(|bytes| bytes.starts_with(b"#!") && bytes.windows(6).any(|part| part == b"/snap/"))
 }
 
-/// Finds the browser of WebKit: `ROLLCAST_WEBKIT`, the system's, or Debian's, which is installed. None where there is none to be had.
+/// Finds the browser of WebKit: `ROLLCAST_WEBKIT`, the system's, or Debian's, which is installed. `None` if there is none.
 pub fn ensure_webkit() -> Option<PathBuf> {
     // The package of the driver brings the browser.
     find_or_install("ROLLCAST_WEBKIT", &["webkit2gtk-driver", "xvfb"], || {

@@ -13,7 +13,7 @@ pub struct CargoTool {
     version: &'static str,
 }
 
-/// Looks at licences, sources and advisories of dependencies.
+/// Checks licences, sources and advisories of dependencies.
 pub const DENY: CargoTool = CargoTool { name: "cargo-deny", version: "0.20.2" };
 /// Writes bills of materials.
 pub const CYCLONEDX: CargoTool = CargoTool { name: "cargo-cyclonedx", version: "0.5.9" };
@@ -23,7 +23,7 @@ pub const MUTANTS: CargoTool = CargoTool { name: "cargo-mutants", version: "27.1
 pub const MDBOOK: CargoTool = CargoTool { name: "mdbook", version: "0.5.4" };
 
 impl CargoTool {
-    /// Finds it, or installs it. None where crates.io cannot be reached.
+    /// Finds it, or installs it. `None` if crates.io cannot be reached.
     pub fn ensure(&self) -> Option<PathBuf> {
         let ours = process::workspace_path(ROOT).join("bin").join(self.name);
         let candidates = [process::find(self.name), Some(ours.clone())];
@@ -31,7 +31,7 @@ impl CargoTool {
             return Some(program);
         }
         process::print_note(&format!("installing {} {} into {ROOT} (several minutes, once)", self.name, self.version));
-        // As a debug build: released it is optimised for a quarter of an hour, and then saves a second.
+        // As a debug build: an optimised build takes a quarter of an hour, and then saves a second.
         let install = ["install", self.name, "--version", self.version, "--locked", "--debug", "--root", ROOT];
         process::run(&mut process::command("cargo", &install)).ok().map(|()| ours)
     }

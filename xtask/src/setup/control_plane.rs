@@ -63,7 +63,7 @@ pub fn ensure_binaries() -> Result<Binaries> {
     Ok(binaries)
 }
 
-/// The version of Kubernetes that tests run on.
+/// Returns the version of Kubernetes that tests run on.
 fn kubernetes_version() -> Result<&'static str> {
     let Ok(wanted) = std::env::var(TEST_KUBERNETES) else { return Ok(KUBERNETES) };
     let versions = || std::iter::once(KUBERNETES).chain(OLDER_KUBERNETES);
@@ -73,7 +73,7 @@ fn kubernetes_version() -> Result<&'static str> {
     })
 }
 
-/// 1.35 of 1.35.4.
+/// Returns the minor version: 1.35 of 1.35.4.
 pub fn minor(version: &str) -> &str {
     version.rsplit_once('.').map_or(version, |(minor, _)| minor)
 }

@@ -15,7 +15,7 @@ const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 
 pub enum Toolchain {
-    /// `cargo build --target wasm32-unknown-unknown` just works.
+    /// The installed toolchain has the target.
     Installed,
     /// Debian's rustc with the std in this sysroot and this linker.
     Debian { sysroot: PathBuf, linker: PathBuf },
@@ -41,7 +41,7 @@ pub fn flags_without_paths() -> Vec<String> {
     std::iter::once("--cfg=erase_components".to_owned()).chain(remapped).collect()
 }
 
-/// Folders of the sources that programs are built from: those of each registry, and the workspace.
+/// Returns the folders of the sources that programs are built from: those of each registry, and the workspace.
 pub fn paths_of_sources() -> Vec<String> {
     let home = std::env::var("HOME").unwrap_or_default();
     let cargo_home = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{home}/.cargo"));
