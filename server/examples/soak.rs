@@ -1,7 +1,7 @@
 //! Memory and descriptors over hours: `cargo run --release -p server --example soak -- PATH-OF-ROLLCAST [HOURS [CSV]]`.
 //!
 //! Two programs run: a playground at 20 times the speed of time, whose stories go on without end, and a Rollcast with history that
-//! watches it through a network. Each has viewers: a wall, a list, and one who follows a Deployment and connects anew each minute.
+//! watches it through a network. Each has viewers: a wall, a list, and one of a Deployment that reconnects each minute.
 //! Every ten minutes the network has a fault for 30 seconds: it is frozen, or connections are reset and refused. Each minute a line of
 //! CSV is written; at the end the last third of the lines is compared with the third before it, and memory is drawn beside the CSV as
 //! SVG. `soak -- plot CSV` draws a CSV alone.

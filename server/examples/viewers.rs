@@ -467,7 +467,7 @@ async fn measure_junk(program: &Program) {
     row("memory after that, KB more", &format!("{more:.0}"), "0");
 }
 
-/// How the server ends a connection.
+/// Returns the code and reason with which the server closes a connection.
 async fn closed_by(mut socket: Socket) -> String {
     let end = async {
         while let Some(message) = socket.next().await {

@@ -181,7 +181,7 @@ impl Cluster {
         process::print_note("starting a real node: kubelet, containerd, runc");
         let [port, registry, secure] = free_ports()?;
         let [address, secured] = [registry, secure].map(|port| format!("127.0.0.1:{port}"));
-        // Beside the kubeconfig, where tests look for it: the one by HTTP, the one with a certificate that nobody knows.
+        // Beside the kubeconfig, where tests look for it: one registry without TLS, and one with an untrusted certificate.
         std::fs::write(self.folder.join("registry"), format!("{address} registry.secure:{secure}"))?;
         // Its program ignores the last argument, by which `has_part` knows it.
         self.start("registry", &programs.join("app"), &["registry", &address, &secured, &self.text("registry")])?;

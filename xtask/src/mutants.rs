@@ -31,8 +31,8 @@ pub fn run(only: &str, arguments: &[String]) -> Result<()> {
         }
     }
     command.arg("--").args(tests);
-    // One folder for the dependencies of all runs of a part, of which cargo-mutants lets only one run at a time; nobody debugs a
-    // mutant; a few cases find most of what many find.
+    // All runs of a part share one folder for dependencies, because cargo-mutants runs only one at a time. Mutants need
+    // no debug information, and a few cases find most of what many find.
     command.env("CARGO_TARGET_DIR", process::workspace_path(&out).join("build"));
     command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("PROPTEST_CASES", "40").env("INSTA_UPDATE", "no");
     let status = command.status()?;

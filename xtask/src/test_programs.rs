@@ -13,13 +13,13 @@ use crate::process;
 /// Arguments of cargo that select these programs. Not the examples: clippy checks them, and running one builds it. Not
 /// xtask: built together with the others, its tools for WebAssembly get other features and are compiled once more.
 pub const ALL: [&str; 5] = ["test", "--workspace", "--exclude", "xtask", "--tests"];
-/// Those of xtask itself.
+/// Arguments that select the test program of xtask itself.
 pub const XTASK: [&str; 3] = ["test", "--package", "xtask"];
 
 /// Tells the tests to leave nothing out of their long sets.
 pub const WHOLE: &str = "ROLLCAST_TEST_WHOLE";
 
-/// How much of the long sets runs.
+/// Part of the long sets that runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// A sample, for every change.

@@ -33,8 +33,8 @@ const REFUSAL_POLICY: RefreshPolicy =
 const FORGET_AFTER: Duration = Duration::from_secs(60);
 /// Most viewers whose permissions are cached.
 const MOST_VIEWERS: usize = 4_096;
-/// Most named namespaces of a viewer that are refused and cached, or visible anyway and polled. Of those that only
-/// their review shows there may be as many more.
+/// Most named namespaces of a viewer that are cached as refused, or polled although the permissions show them. As many
+/// more are polled that only their review shows.
 const MOST_NAMED: usize = 64;
 /// Namespaces named by one viewer that are reviewed at once: each may be a review by many clusters.
 const NAMED_AT_ONCE: usize = 4;

@@ -186,7 +186,7 @@ impl SessionKeys {
         Self::cookie_of(purpose, &self.reseal_value(purpose, cookie_of_request(purpose, headers)?.value())?)
     }
 
-    /// Encrypts a value anew that was encrypted with an older key.
+    /// Encrypts a value again that an older key encrypted.
     pub fn reseal_value(&self, purpose: SealPurpose, value: &str) -> Option<String> {
         let (key, content) = self.open_with_key(purpose, value)?;
         if key <= self.list().sealing_index() { None } else { self.seal_value(purpose, &content) }
@@ -374,7 +374,7 @@ mod tests {
         assert_eq!(keys(&[NEW]).unwrap().open(SealPurpose::Session, &given(&anew)).as_deref(), Some("secret"));
         assert_eq!(other.open(SealPurpose::Session, &given(&anew)).as_deref(), Some("secret"));
         assert_eq!(reseal(&other, &anew), None, "a newer key stays");
-        // Without the old key in the file there is nothing to go on with.
+        // Once the file lacks the old key, the new one encrypts at once.
         reload(&other, &[NEW]);
         let sealed = other.seal(SealPurpose::Session, "new").unwrap();
         assert!(keys(&[NEW]).unwrap().open(SealPurpose::Session, &given(&sealed)).is_some());

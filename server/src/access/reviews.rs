@@ -55,7 +55,7 @@ impl ClusterReviews {
         self.get(&None).is_some_and(|sees_all| *sees_all || namespaces.iter().all(has))
     }
 
-    /// Returns whether a namespace that only the stored history has was refused last. That counts until the next answer.
+    /// Returns whether the last review of a namespace that only the stored history has was a refusal, which counts until the next one.
     fn is_stored_refusal(&self, namespace: &Option<String>, is_current: bool) -> bool {
         !is_current && self.latest(namespace) == Some(&false)
     }

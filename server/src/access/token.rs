@@ -40,7 +40,7 @@ const MOST_TOKENS: u64 = 4_096;
 /// must not cause them without limit. A client without a known address is not limited.
 pub(super) const REFUSED_AT_ONCE: u32 = 20;
 pub(super) const REFUSED_EVERY: Duration = Duration::from_secs(2);
-/// Longest token, in bytes: with it, the head of a request has 16 KB at most. One that a browser keeps has to fit into a cookie besides.
+/// Longest token, in bytes: with it, the head of a request has 16 KB at most. The cookie of a browser's session must contain it, too.
 const LONGEST_TOKEN: usize = 12 << 10;
 
 /// The digest under which the reviews of a token are cached.

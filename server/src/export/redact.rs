@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(names.redact_text("a.a.a.b"), format!("{}.{}.{}", said("a.a"), said("a"), said("b")));
         let all = "a.".repeat(500);
         assert_eq!(names.redact_text(&all), said(&all));
-        // Of one more none is behind a longer one but the second: what is left then is a name.
+        // With one more, no shorter name ends before another name, except for the second.
         assert_eq!(names.redact_text(&format!("{all}a.")), format!("{}.{}", said("a.a"), said(&"a.".repeat(499))));
         assert_eq!(names.redact_text("a. ab b"), format!("{} ab {}", said("a."), said("b")));
     }

@@ -33,7 +33,7 @@ pub struct RecordedLine<'a, O> {
     /// Of LIST_DONE: the only namespace of the list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<Cow<'a, str>>,
-    /// Of LIST_DONE: the UIDs in the list, where not all of them have lines of their own.
+    /// Of LIST_DONE: the UIDs in the list, if not all of them have lines of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub present: Option<Vec<Uid>>,
     /// The object; of LIST_DONE and BOOKMARK only its resourceVersion.
@@ -230,7 +230,7 @@ impl ListReader {
                 let gap_since = self.gap_since.remove(&kind);
                 let (namespace, present) = (line.namespace.map(Cow::into_owned), line.present.unwrap_or(listed));
                 let is_first = self.listed.insert((kind, namespace.clone()));
-                // Where lists are of one namespace each, the first of another one follows no gap.
+                // If each list is of one namespace, the first list of another namespace follows no gap.
                 let gap_since = gap_since.filter(|_| namespace.is_none() || !is_first);
                 let gap_since_millis = line.gap_since_millis.or(gap_since);
                 let line = || list_done(kind, namespace.as_deref(), at_millis, gap_since_millis, Some(present.clone()));

@@ -21,7 +21,7 @@ pub mod resume;
 mod rollout_index;
 pub mod tap;
 
-// What the writer makes of observations: episodes and their rows.
+// Episodes and their rows, which the writer makes of observations.
 pub mod activity;
 pub mod index;
 mod latest_lines;

@@ -19,7 +19,7 @@ use crate::database::postgres::LOCKS;
 
 /// Most compressed bytes of settled episodes that wait for a takeover of their cluster.
 const MOST_SETTLED_BYTES: usize = 16 << 20;
-/// How long settled episodes are kept for a takeover: the lock of a server that is gone ends within half a minute.
+/// Time for which settled episodes are kept for a takeover: the lock of a server that is gone ends within half a minute.
 const SETTLED_FOR_MILLIS: Millis = 10 * 60_000;
 /// Time between two measurements of a store that is not too large: each reads all rows of the index.
 const MEASURE_EVERY: Duration = Duration::from_secs(600);
@@ -217,7 +217,7 @@ impl ClusterLock {
         match (is_locked, is_ours) {
             (true, _) => Ok(Some((cluster, self.is_behind || was_held && !is_ours))),
             (false, false) => Ok(None),
-            // Nobody wrote since then: the server has not noticed yet that our connection was lost.
+            // No other server wrote since then: the database has not noticed yet that our connection was lost.
             (false, true) => {
                 Err(StoreError::Failed("the history database has not closed a lost connection yet".to_owned()))
             }

@@ -376,7 +376,7 @@ impl RecordedWorkload {
         Some(Episode { uid, from_millis, to_millis, is_open, row_before, row, body })
     }
 
-    /// Ends the lines; returns the episode in them. One that ended before it was noticed counts if it is of some kind.
+    /// Ends the lines; returns the episode in them. An episode that ended before it was noticed counts only if it is of some kind.
     fn settle(&mut self, uid: Uid, owners: &mut BTreeMap<Uid, Uid>) -> Option<Episode> {
         let is_episode = |episode: &Episode| self.is_active || episode.row.is_some();
         let episode = self.episode(uid, false).filter(is_episode);

@@ -13,7 +13,7 @@ pub const STEADY_MILLIS: Millis = 60_000;
 /// A Deployment in the list of its cluster.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ListedDeployment {
-    /// What lists show of it.
+    /// The fields that lists show.
     pub summary: Summary,
     /// Its labels.
     pub labels: BTreeMap<String, String>,

@@ -1,9 +1,9 @@
 //! Holds the state of a cluster, and publishes its changes.
 //! Owns the timeline of each cluster, its topics, its moments and its subscriptions.
-//! Must not know storage, the web, or who looks.
+//! Must not know storage, the web, or the identity of viewers.
 //!
-//! The hub: ONE task owns the timeline of a cluster. Sources put observations in, viewers take frames out, and nobody
-//! else ever holds the timeline.
+//! The hub: ONE task owns the timeline of a cluster. Sources put observations in, viewers take frames out, and no other
+//! task ever holds the timeline.
 //!
 //! ```text
 //!   source ───mpsc──► ┌──────────────────────────────┐ ──broadcast per topic──► sessions (encoded once, shared)

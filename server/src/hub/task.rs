@@ -66,7 +66,7 @@ pub(super) struct Hub {
     watches: Watches,
     unwritten: Option<Unwritten>,
     topics: BTreeMap<Workload, Topic>,
-    /// Deployments of the topics when they were published last. One that a topic got since needs no changes: a snapshot is next.
+    /// Deployments of the topics at the last publication. One that a topic got since needs no changes: a snapshot is next.
     followed: BTreeSet<Uid>,
     /// Number of the last change that touched a Deployment.
     touched: BTreeMap<Uid, u64>,

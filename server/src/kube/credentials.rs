@@ -57,11 +57,11 @@ pub struct Credentials {
 /// Hashes of a client's parts, which tell whether another client would be different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ClientFingerprint {
-    /// Of the address of the cluster and its certificate authority.
+    /// Hash of the address of the cluster and its certificate authority.
     pub place: u64,
-    /// Of the kubeconfig.
+    /// Hash of the kubeconfig.
     settings: u64,
-    /// Of the kubeconfig, and of the contents of files and the output of commands.
+    /// Hash of the kubeconfig, the contents of files and the output of commands.
     credentials: u64,
 }
 
@@ -101,8 +101,9 @@ impl Credentials {
         Self { impersonation, ..self }
     }
 
-    /// Returns credentials that run no command, whatever the kubeconfig says: where others reach this program, credentials are no longer
-    /// those of the person at the keyboard, and a kubeconfig that somebody else can write would run what they like.
+    /// Returns credentials that run no command, whatever the kubeconfig says. If others reach this program, they would
+    /// use the personal credentials of whoever started it, and a kubeconfig that somebody else can write could run any
+    /// command.
     #[must_use]
     pub fn without_commands(self) -> Self {
         Self { may_run_commands: false, ..self }

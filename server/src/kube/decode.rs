@@ -2,7 +2,7 @@
 //!
 //! Environment variables, arguments, volumes and managedFields are not kept: of a pod template, only its hash covers them.
 //! Recordings are written from the same structs, so they hold no other fields.
-//! Types of `k8s_openapi` stand where every field of theirs is kept.
+//! Types of `k8s_openapi` are used if every field of them is kept.
 //! Every field tolerates absence and `null`; `translate` defines what absence means.
 //! Fields have the names of the Kubernetes API, whose reference explains them. Times are texts in RFC 3339.
 
@@ -37,7 +37,7 @@ fn is_empty<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 object! {
-    /// `metadata`, reduced. Of a Deployment all labels are decoded, for lists are searched by them.
+    /// `metadata`, reduced. All labels of a Deployment are decoded, because lists are searched by them.
     #[serde(bound(deserialize = "L: Default + Deserialize<'de>", serialize = "L: Default + PartialEq + Serialize"))]
     Meta<L = Labels> {
         uid: Option<String>,

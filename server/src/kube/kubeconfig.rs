@@ -100,8 +100,8 @@ impl Contexts {
     }
 }
 
-/// Merges the files of `KUBECONFIG` by rules of kubectl that the client library lacks: a file that does not exist is skipped while another
-/// one exists, and an empty current context is none. `None` where no file is named.
+/// Merges the files of `KUBECONFIG` by rules of kubectl that the client library lacks: a file that does not exist is
+/// skipped while another one exists, and an empty current context counts as missing. `None` if no file is named.
 fn merge(files: &OsStr) -> Result<Option<Kubeconfig>, TargetError> {
     let (mut merged, mut missing) = (None::<Kubeconfig>, None);
     for path in std::env::split_paths(files).filter(|path| !path.as_os_str().is_empty()) {

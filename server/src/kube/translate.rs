@@ -255,7 +255,7 @@ fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
     };
     let series = object.series.unwrap_or_default();
     let last = series.last_observed_time.or(object.last_timestamp).or(object.event_time);
-    // Of an Event without `eventTime` the API server limits none of these texts, and it may wait for its object.
+    // The API server limits none of these texts in an Event without `eventTime`, and the Event may wait for its object.
     Ok(Some(EventFact {
         uid,
         namespace: object.metadata.namespace,
@@ -314,7 +314,7 @@ fn cut(text: &str) -> String {
 
 /// Returns the first characters of a text, so many at the most.
 fn beginning(text: &str, most: usize) -> String {
-    // Most texts are short. Those with no more bytes have no more characters either.
+    // Most texts are short. A text with no more bytes has no more characters either.
     if text.len() <= most { text.to_owned() } else { text.chars().take(most).collect() }
 }
 

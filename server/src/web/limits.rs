@@ -1,5 +1,6 @@
-//! Counters of limits, which the metrics show. A client that reaches a limit is told so in the response. Without a response, its
-//! connection is closed (late headers) or delayed (too many requests on a stream). Limits on sizes, links and caches are not counted.
+//! Counters of limits, which the metrics show. The response tells a client which limit it reached. Without a response,
+//! its connection is closed (late headers) or delayed (too many requests on a stream). Limits on sizes, links and
+//! caches are not counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

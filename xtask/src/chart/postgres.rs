@@ -56,7 +56,7 @@ impl Drop for Postgres {
     }
 }
 
-/// Returns a command that runs as another user than root, who runs the real node: PostgreSQL refuses root.
+/// Returns a command that does not run as root: PostgreSQL refuses root, which runs the real node.
 fn unprivileged(program: impl AsRef<Path>) -> Command {
     let mut command =
         process::command("setpriv", &["--reuid", "postgres", "--regid", "postgres", "--clear-groups", "--"]);

@@ -152,7 +152,7 @@ pub fn without_names(wasm: &[u8]) -> Result<Vec<u8>> {
     rewritten(wasm, |payload, _| Ok(matches!(payload, Payload::CustomSection(_))))
 }
 
-/// Copies a program section by section, but for those that `replace` writes anew or leaves out: of these it says so.
+/// Copies a program section by section, except for those that `replace` rewrites or leaves out, for which it returns true.
 fn rewritten(wasm: &[u8], mut replace: impl FnMut(Payload, &mut Module) -> Result<bool>) -> Result<Vec<u8>> {
     let mut module = Module::new();
     for payload in Parser::new(0).parse_all(wasm) {

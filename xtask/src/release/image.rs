@@ -60,7 +60,7 @@ fn docker_command(platform: Platform) -> String {
     )
 }
 
-/// Returns Mozilla's certificate authorities in PEM, by the version that Cargo.lock names. Those of the building machine may be others.
+/// Returns Mozilla's certificate authorities in PEM, in the version of Cargo.lock. The build machine may have others.
 fn authorities() -> String {
     let pem = |certificate: &[u8]| {
         let text = BASE64_STANDARD.encode(certificate);

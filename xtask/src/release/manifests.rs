@@ -186,7 +186,7 @@ fn chart(repository: Option<&str>) -> Result<()> {
     process::run(process::command(helm, &package).arg(dist("")).arg(folder))
 }
 
-/// Fills the image of a release into the chart's values. Without a release there is none: the chart then asks for it.
+/// Sets the image of a release in the chart's values. Without a release the chart has no default image and requires one.
 fn chart_values(values: String, repository: Option<&str>) -> Result<String> {
     let Some(repository) = repository else { return Ok(values) };
     let filled = values.replacen("  repository: \"\"\n", &format!("  repository: ghcr.io/{repository}\n"), 1);

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 
 use crate::process;
 
-/// Where Debian's packages put PostgreSQL's programs, a folder per version.
+/// Folder in which Debian's packages install PostgreSQL's programs, with a folder per version.
 pub const POSTGRES: &str = "/usr/lib/postgresql";
 
 /// Installs Debian packages, and prints that. Returns false if that is not possible.

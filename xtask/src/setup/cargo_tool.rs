@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::process;
 
-/// Where a program is installed when the machine has none of its version.
+/// Folder in which a program is installed when the machine has none of its version.
 const ROOT: &str = "target/tools";
 
 /// A program of crates.io, in the version that the project uses.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::process;
 
-/// Where they are installed.
+/// Folder in which they are installed.
 const FOLDER: &str = "target/tools/bin";
 const HELM: &str = "helm.sh/helm/v4/cmd/helm@v4.3.1";
 const KUBECONFORM: &str = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0";
@@ -31,7 +31,7 @@ pub fn ensure_go_tool(package_at_version: &str) -> Result<PathBuf> {
 /// Files of a module of ours with one program.
 pub(super) const SOURCES: [&str; 3] = ["main.go", "go.mod", "go.sum"];
 
-/// Builds a program of a module of ours, and says so, unless it is newer than these files of the module.
+/// Builds a program of a module of ours, and prints that, unless it is newer than these files of the module.
 pub(super) fn go_build(
     made: &Path,
     what: &str,

@@ -275,8 +275,8 @@ impl Shares {
         }
     }
 
-    /// Removes a link that was stored but never shown. If too many wait for that, it stays and opens nothing, as nobody
-    /// knows it.
+    /// Removes a link that was stored but never shown. If too many wait for their removal, it stays: it opens nothing,
+    /// because nobody knows its secret.
     fn remove_later(&self, id: &str) {
         let mut pending_removals = locked(&self.pending_removals);
         if self.copy.is_some() && pending_removals.len() < MOST_PENDING_REMOVALS {

@@ -118,7 +118,7 @@ fn add_headers(headers: &mut HeaderMap, is_secure_only: bool, is_for_others: boo
     }
 }
 
-/// The path of links. What follows it in a path is secret.
+/// The path of links. The part after it is secret.
 const SHARED: &str = Route::Shared.pattern();
 /// Value of Retry-After in seconds.
 const AGAIN: HeaderValue = HeaderValue::from_static("5");
@@ -204,7 +204,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
     (name, response)
 }
 
-/// Runs the handler of a request. One that panics is answered, and audited, like one that fails.
+/// Runs the handler of a request. A panic gets a response and an audit entry, as an error does.
 async fn run_handler(next: Next, request: Request) -> Response {
     let response = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     response.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())

@@ -143,7 +143,7 @@ pub(super) fn place_parameter(Cursor { started_millis, uid, number, cluster }: C
     format!("{started_millis}-{number}-{uid}-{cluster}")
 }
 
-/// Returns the time range of a word such as "today". One that ends at present has no end: the clock of a cluster may be ahead.
+/// Returns the time range of a word such as "today". A range up to the present has no end: the clock of a cluster may be ahead.
 fn span(when: &str, now_millis: Millis, zone: &Zone) -> Option<(Millis, Option<Millis>)> {
     let now = zone.at(now_millis)?;
     let today = now.start_of_day().ok()?;

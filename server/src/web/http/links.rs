@@ -6,7 +6,7 @@
 //! | `…?uid=U` | this one, whatever has the name later; frozen once it is deleted |
 //! | `…?revision=7` | while 7 is the current revision: live; later: its last moment |
 //! | `…?at=T` | as it was then |
-//! | `…?uid=U&rollout=N` | one of its rollouts by itself, from what is kept |
+//! | `…?uid=U&rollout=N` | one of its rollouts by itself, from the history |
 //! | `/deployments/U` | leads to `…?uid=U`, wherever that is |
 //!
 //! Links to data that the hub no longer holds, and to clusters that are no longer watched, redirect to the history. For

@@ -90,7 +90,7 @@ pub(super) fn not_found() -> Response {
     (StatusCode::NOT_FOUND, "There is no such Deployment.\n").into_response()
 }
 
-/// The fonts of pages, whatever this machine has. Where the page was not built, a preview has no words; its title has them.
+/// The fonts of pages, whatever this machine has. If the page was not built, a preview has no words; its title has them.
 static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = usvg::fontdb::Database::new();
     assets::preview_fonts().for_each(|font| fonts.load_font_data(font));

@@ -122,7 +122,7 @@ async fn scope_of(view: &ClientView, to: &str) -> Result<(LinkScope, String), Re
     let workload = address.workload().ok().flatten().filter(|workload| view.can_see(workload));
     let workload = workload.ok_or_else(unshareable)?;
     let named: Option<u64> = address.parse("revision").map_err(|_| unshareable())?;
-    // The page of a revision names it, and is none of another one.
+    // The path of a revision's page and the parameter must name the same revision.
     let revision = match (named, of_path.flatten()) {
         (Some(named), Some(revision)) if named != revision => return Err(unshareable()),
         (named, of_path) => named.or(of_path),

@@ -423,7 +423,7 @@ mod tests {
         assert_eq!(more.chosen.borrow().overall.trouble, FULL_FOR_CLIENT);
         assert_eq!((listings.limits.count(Limit::ClientLists), listings.limits.count(Limit::Lists)), (1, 0));
         assert!(is_followed(&listings.follow(&of("more"), &permissions, &at(2))), "somebody else");
-        // What is chosen anew needs no second place.
+        // A list that replaces another one needs no second place.
         if let Some(last) = all.last_mut() {
             last.leave();
             *last = listings.follow(&of("other"), &permissions, &at(1));

@@ -12,7 +12,7 @@ const SEND_LIMIT: Duration = Duration::from_secs(15);
 /// Why a session ends.
 pub(super) enum SessionEnd {
     Left,
-    /// The viewer is told why, by a code and a text.
+    /// The viewer gets a code and a text with the reason.
     Closed(u16, String),
     Broken,
 }
