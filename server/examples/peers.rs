@@ -82,7 +82,7 @@ async fn read(address: &str, is_decoding: bool) {
             let (mut lines, mut line) = (AsyncBufReader::with_capacity(1 << 16, stream), Vec::new());
             let mut is_body = false;
             while lines.read_until(b'\n', &mut line).await.unwrap() > 0 {
-                // Bookmarks are short; a reader of bytes looks for nothing else.
+                // Bookmarks are short: longer lines are not searched.
                 let is_end = line.len() < 400 && String::from_utf8_lossy(&line).contains("initial-events-end");
                 if is_body && is_decoding {
                     decode_line(kind, &line).unwrap();

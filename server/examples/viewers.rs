@@ -40,7 +40,7 @@ const CHANGE_EVERY: Duration = Duration::from_millis(500);
 /// Viewers that connect at once in the beginning.
 const CONNECTING: usize = 200;
 const STALLED: usize = 100;
-/// Snapshots that a viewer asks for without reading them: more than the system buffers of a connection.
+/// Snapshots that a viewer requests without reading them: more than the system buffers for a connection.
 const UNREAD_SNAPSHOTS: usize = 100;
 const JUNK: usize = 100;
 /// Frames under way at the start and at the end of a window arrive within this time.

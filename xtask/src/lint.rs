@@ -1,4 +1,4 @@
-//! Format and clippy for everything that is built (server side and page), and what cargo-deny says of dependencies.
+//! Format and clippy for everything that is built (server side and page), and cargo-deny's checks of dependencies.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub fn sources() -> Result<()> {
     // The server embeds this folder, so it does not compile without it.
     std::fs::create_dir_all(process::workspace_path(page::SITE))?;
     process::run(&mut process::command("cargo", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-    // The page's own code is behind another feature; clippy looks at it for the host, where it compiles as well.
+    // The page's own code is behind another feature; clippy checks it for the host, where it compiles as well.
     let page = ["clippy", "--package", "app", "--features", "hydrate", "--", "-D", "warnings"];
     process::run(&mut process::command("cargo", &page))
 }

@@ -59,7 +59,7 @@ pub fn check(rollcast: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Prints what a page loads; says when that is more than it may be.
+/// Prints what a page loads, and whether that is more than its limit.
 fn measure(server: &Server, (name, path, limit): (&str, &str, u64)) -> Result<Option<String>> {
     println!("{name}:");
     let html = compressed(server, path, "br")?;

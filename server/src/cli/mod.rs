@@ -124,7 +124,7 @@ fn is_named(program: Option<&OsString>, name: &str) -> bool {
     program.and_then(|path| Path::new(path).file_stem()).is_some_and(|stem| stem == name)
 }
 
-/// Returns whether kubectl asks for completions instead of starting a command.
+/// Returns whether kubectl requests completions instead of starting a command.
 pub fn asks_for_completion(arguments: &[OsString]) -> bool {
     is_named(arguments.first(), COMPLETER)
 }

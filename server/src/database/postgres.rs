@@ -16,7 +16,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest time of a migration.
 const MIGRATION_TIMEOUT: Duration = Duration::from_secs(3_600);
-/// Longest wait for a migration of another server, and the time between two looks at it.
+/// Longest wait for a migration of another server, and the time between two checks of it.
 const OTHER_MIGRATION_TIMEOUT: Duration = Duration::from_secs(4);
 const POLL_EVERY: Duration = Duration::from_millis(50);
 /// "Roll", the first half of the numbers of our locks; migrations hold the one without a second half.

@@ -1,4 +1,4 @@
-//! Notices that the store does not respond: the writer's thread waits for it and cannot say so itself.
+//! Detects that the store does not respond: the writer's thread waits for it and cannot report it.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Answers of a hub, and what may be read in its task.
+//! Responses of a hub, and the state that can be read in its task.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub type TopicSubscription = (FirstFrame, broadcast::Receiver<Bytes>);
 pub struct HubReader<'h> {
     /// The timeline.
     pub timeline: &'h Timeline,
-    /// Its past.
+    /// Its past changes.
     pub history: &'h History,
     /// First and last observation.
     pub observed: Option<(Millis, Millis)>,

@@ -37,7 +37,7 @@ const DRAIN: usize = 512;
 /// Reason that pages show until the cluster responds after a restart.
 const RESTARTED: &str = "Rollcast restarted and is connecting";
 
-/// A request, which sends its answer itself.
+/// A request, which sends its response itself.
 pub(super) type Command = Box<dyn FnOnce(&mut Hub) + Send>;
 
 /// State that others read without a request to the hub.

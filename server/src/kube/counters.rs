@@ -67,7 +67,7 @@ pub enum RelistReason {
     Failed,
     /// Watches ended without an event or a bookmark.
     Mute,
-    /// The history begins anew and needs everything that exists.
+    /// The history restarts and needs every existing object.
     Requested,
     /// The cluster has another address or another certificate authority.
     Moved,

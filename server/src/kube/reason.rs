@@ -47,7 +47,7 @@ pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
     if let Some(why) = layers(error).map(ToString::to_string).find_map(unresolved) {
         return timeline::words::safe(&why);
     }
-    // Outer layers only say that a request failed.
+    // Outer layers only report that a request failed.
     timeline::words::safe(&error_chain::join(error))
 }
 

@@ -52,7 +52,7 @@ pub(super) fn collection(kind: Kind, namespace: Option<&str>) -> String {
     }
 }
 
-/// Sends a GET and returns the body of a successful answer, unread. The answer must begin within the pace's limit.
+/// Sends a GET and returns the unread body of a successful response, which must begin within the pace's limit.
 pub(super) async fn get(access: &Access, path: &str) -> Result<Body, RequestError> {
     access.with_client(|client| send_get(client, access.pace(), path)).await
 }

@@ -24,7 +24,7 @@ const UNVERIFIED_AT_ONCE: usize = 8;
 /// Prefix of attributes that describe the token and not its owner: they would make a new subject of each token.
 const OF_TOKENS: &str = "authentication.kubernetes.io/";
 
-/// The user and the groups that a review asks about.
+/// The user and the groups of a review.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Subject {
     /// User name.

@@ -1,4 +1,4 @@
-//! From a decoded Kubernetes object to a fact. The only place that says what an absent or odd Kubernetes field means.
+//! Translates decoded Kubernetes objects into facts. Only this module defines what an absent or odd Kubernetes field means.
 
 mod limits;
 mod pod;
@@ -17,7 +17,7 @@ use timeline::{Fact, Millis, Uid};
 
 use crate::kube::decode::{self, Annotations};
 
-/// Reasons of Events that repeat what a program of the cluster answered, behind a colon.
+/// Reasons of Events that repeat the output of a program of the cluster, behind a colon.
 const REPEATING: [&str; 4] = ["Unhealthy", "ProbeWarning", "FailedPostStartHook", "FailedPreStopHook"];
 /// Reason of a container that waits after its postStart hook failed: its message repeats the command of the hook and what that wrote
 /// (`startContainer` in `kuberuntime_container.go`), which the Event leaves out, so that it tells no secret.

@@ -60,7 +60,7 @@ impl Default for Previews {
 }
 
 impl Previews {
-    /// Returns a picture, which is drawn once for all who ask for it at the same time.
+    /// Returns a picture, which is drawn once for all concurrent requests.
     ///
     /// # Errors
     /// When too many wait, or it cannot be drawn.

@@ -55,7 +55,7 @@ const UNCHECKED_FOR: Duration = Duration::from_secs(40);
 /// stream.
 const RECONNECT_AFTER: Duration = Duration::from_secs(15 * 60);
 
-/// The reason of a close for a viewer who is not signed in, or not any more.
+/// Close reason for a viewer who is not signed in, or not any more.
 const SIGN_IN: &str = "sign in";
 
 /// Headers and addresses of the request that opened a stream.
@@ -346,7 +346,7 @@ async fn run(
     send_frame(session.out, &hello).await?;
     let mut heartbeat = tokio::time::interval(Duration::from_secs(u64::from(HEARTBEAT_SECONDS)));
     heartbeat.reset();
-    // Late ticks must not be made up for: a burst of pings leaves no time to answer.
+    // Late ticks must not be made up for: a burst of pings leaves no time to respond.
     heartbeat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let (mut heartbeats, mut unanswered) = (0, 0);
     let viewer = session.view.viewer();

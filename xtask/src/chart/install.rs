@@ -45,7 +45,7 @@ struct Installation<'a> {
     port: u16,
 }
 
-/// Installs the chart on a cluster of its own and asks for the pages.
+/// Installs the chart on a cluster of its own and requests the pages.
 pub fn run(helm: &Helm) -> Result<()> {
     let archive = release::image(Platform::here())?;
     let running = Running::start("chart")?;
@@ -97,7 +97,7 @@ impl Installation<'_> {
         })
     }
 
-    /// Asks a pod for a path until the answer has that status and text.
+    /// Requests a path from a pod until the response has that status and text.
     fn until(&self, host: &str, path: &str, headers: &str, (status, text): (u16, &str)) -> Result<()> {
         let headers = format!("Accept: text/html\r\n{headers}");
         let asked = process::poll(LIMIT, || {

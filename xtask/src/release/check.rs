@@ -57,7 +57,7 @@ fn check_completion(plugin: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Starts the playground of a program and asks for every file that its page names: all of them are of one build.
+/// Starts the playground of a program and requests every file that its page names: all of them are of one build.
 fn check_files(platform: Platform) -> Result<()> {
     let demo = ["demo", "--no-stories", "--listen", "127.0.0.1:0"];
     let server = Server::start(&mut process::command(platform.program(), &demo))?;

@@ -18,7 +18,7 @@ const FIREFOX_ON_MACOS: &str = "/Applications/Firefox.app/Contents/MacOS/firefox
 const WEBKIT: &str = "webkit2gtk-4.1/MiniBrowser";
 const AROUND_WEBKIT: [&str; 2] = ["WebKitWebDriver", "Xvfb"];
 
-/// Installs the npm packages of `end2end` (browser tests, fonts, wasm-opt, esbuild) as its lock file says.
+/// Installs the npm packages of `end2end` (browser tests, fonts, wasm-opt, esbuild) in the versions of its lock file.
 pub fn ensure_node_modules() -> Result<()> {
     let (lock, installed) = (
         process::workspace_path("end2end/package-lock.json"),

@@ -41,7 +41,7 @@ impl std::str::FromStr for Issuer {
 /// Timeouts and lifetimes.
 #[derive(Debug, Clone)]
 pub struct Times {
-    /// The provider answers within this time.
+    /// Timeout for a response of the provider.
     pub answer: Duration,
     /// A session is refreshed after this time, also if the provider's token lasts longer.
     pub refresh_after: Duration,

@@ -79,7 +79,7 @@ impl Provider {
         let oidc_client = self.oidc_client(&*self.metadata().await?, redirect)?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let flow = CoreAuthenticationFlow::AuthorizationCode;
-        // The crate asks for "openid" itself.
+        // The crate adds "openid" itself.
         let scopes = self.options.scopes.iter().filter(|scope| *scope != "openid").cloned().map(Scope::new);
         let request = oidc_client.authorize_url(flow, CsrfToken::new_random, Nonce::new_random).add_scopes(scopes);
         let (address, state, nonce) = request.set_pkce_challenge(challenge).url();

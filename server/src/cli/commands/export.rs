@@ -19,7 +19,7 @@ use crate::telemetry::print;
 /// Runs the command.
 ///
 /// # Errors
-/// When the recording cannot be read or the server does not answer, there is no such rollout, or the file cannot be written.
+/// When the recording cannot be read or the server does not respond, there is no such rollout, or the file cannot be written.
 pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let file = PathBuf::from(&arguments.of);
     // The environment may name a server for other commands.

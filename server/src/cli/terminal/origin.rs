@@ -121,7 +121,7 @@ pub fn path(cluster: &str, namespace: &str, deployment: Option<&str>) -> String 
 /// Fetches the file of a rollout from a running server: `rollcast export --server`.
 ///
 /// # Errors
-/// When the server does not answer, does not watch that cluster, or has no such rollout.
+/// When the server does not respond, does not watch that cluster, or has no such rollout.
 pub async fn file(address: &str, wanted: &Export) -> anyhow::Result<String> {
     let DeploymentArgument(name) = wanted.of.parse::<DeploymentArgument>().map_err(anyhow::Error::msg)?;
     let server = RemoteServer::new(address, wanted.remote.token_file.as_deref())?;

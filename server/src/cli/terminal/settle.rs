@@ -79,7 +79,7 @@ impl SettleTimer {
         format!(" It was not complete for {lasts} without an exit, a restart or a lost pod.")
     }
 
-    /// Returns the end of the settle time, or the next look at a pod that may still fail, if nothing happens until then.
+    /// Returns the end of the settle time, or the next check of a pod that may still fail, if nothing happens until then.
     pub(super) fn ends_at(&self) -> Option<Instant> {
         let calm = self.calm.as_ref()?;
         Some(calm.doubted_at.map_or(calm.since + self.lasts, |at| at + LOOK_AGAIN))

@@ -1,6 +1,6 @@
 //! The JSON read API.
 //!
-//! `openapi.json` describes it; a test compares every answer with it.
+//! `openapi.json` describes it; a test compares every response with it.
 
 use app::status::ConnectionStatus;
 use axum::Json;

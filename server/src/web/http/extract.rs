@@ -34,7 +34,7 @@ pub(super) fn address(uri: &Uri) -> Option<Address> {
     Address::read(uri.path_and_query()?.as_str())
 }
 
-/// Returns whether a browser asks for a page, as a person sees it.
+/// Returns whether a browser requests a page, as a person sees it.
 pub(super) fn wants_page(request: &Request) -> bool {
     let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
     request.method() == Method::GET && accepts.is_some_and(|accepts| accepts.contains("text/html"))

@@ -16,7 +16,7 @@ use crate::web::state::Rollcast;
 const PROGRAM: [&str; 2] = ["/pkg/rollcast.js", "/pkg/rollcast_bg.wasm"];
 
 pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
-    // While replicas are upgraded, one is asked for the program of a page that another one made.
+    // During an upgrade, a replica may get a request for the program of a page that another replica made.
     let asked_build = request.uri().query().and_then(|query| query.strip_prefix("v=")?.split('&').next());
     if PROGRAM.contains(&request.uri().path()) && asked_build.is_some_and(|build| build != rollcast.build) {
         return StatusCode::GONE.into_response();

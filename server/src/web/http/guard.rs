@@ -147,7 +147,7 @@ async fn answer_and_audit(rollcast: Arc<Rollcast>, client: Client, request: Requ
     response
 }
 
-/// Authenticates and answers a request; returns the name for the audit log.
+/// Authenticates and handles a request; returns the name for the audit log.
 async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request, next: Next) -> (Arc<str>, Response) {
     if is_open(&request) {
         return (Arc::default(), run_handler(next, request).await);
@@ -237,9 +237,9 @@ fn is_of_page(request: &Request) -> bool {
     request.uri().path() == Route::Stream.pattern() && request.headers().contains_key(header::ORIGIN)
 }
 
-/// Returns whether a browser asked for a page without TLS, if it came to the proxy by HTTP.
+/// Returns whether a browser requested a page without TLS, if it came to the proxy by HTTP.
 fn is_page_without_tls(request: &Request) -> bool {
-    // Browsers send it over TLS only. A proxy says http too if another one in front of it ends TLS: a redirect would never end.
+    // Browsers send this header over TLS only. A proxy also reports http if another one in front of it ends TLS: redirects would never end.
     let used_tls = request.headers().contains_key("sec-fetch-mode");
     wants_page(request) && !used_tls
 }

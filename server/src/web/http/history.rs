@@ -25,7 +25,7 @@ use crate::web::client_view::ClientView;
 
 /// Rollouts on a page.
 const LINES: u32 = 50;
-/// Most rollouts of one answer.
+/// Most rollouts of one response.
 const MOST_ROLLOUTS: u32 = 500;
 /// Workloads of a page whose last rollouts are drawn, and how many of each.
 const WORKLOADS: usize = LINES as usize;

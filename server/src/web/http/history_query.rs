@@ -18,7 +18,7 @@ const DAYS: i64 = 30;
 const HOUR_MILLIS: Millis = 3_600_000;
 /// Length of a UID in addresses.
 const UID: usize = 36;
-/// Most words that are looked for, and most characters in which they and all keys are written.
+/// Most words of a search, and most characters of all words and keys together.
 const WORDS: usize = 8;
 const CHARACTERS: usize = 1_000;
 

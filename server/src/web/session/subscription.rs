@@ -15,7 +15,7 @@ use crate::telemetry::clock;
 use crate::web::client_view::ClientView;
 use crate::web::followed_list::FollowedList;
 
-/// Why a cluster is stale while some cluster does not answer reviews. The text does not say which one.
+/// Reason that a cluster is stale while some cluster does not respond to reviews. The text does not name that cluster.
 const UNCHECKED: &str = "your permissions cannot be checked right now";
 
 pub(super) enum Subscription {
