@@ -1,7 +1,7 @@
 //! The project's commands, in one place: `cargo xtask setup | run | demo | dev | load | check | test | nightly | invariants | simulate | cluster | chart | book | lint | size | bench | soak | mutants | release | shots`.
 //!
-//! README, CONTRIBUTING and `.ci/run` call these and nothing else. Each command first brings about what it needs, says
-//! what it installs, and skips what is already there.
+//! README, CONTRIBUTING and `.ci/run` call these and nothing else. Each command first prepares what it needs, prints
+//! what it installs, and skips what exists.
 
 mod bench;
 mod book;

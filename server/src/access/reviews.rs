@@ -66,8 +66,8 @@ impl ClusterReviews {
         self.is_due(namespace) && !(self.is_stored_refusal(namespace, is_current) && is_recent())
     }
 
-    /// Has missing and old answers reviewed, the oldest first, so that a slow cluster gets around to all of them. Refusals
-    /// in namespaces of the stored history come last: the others expire sooner.
+    /// Reviews namespaces with missing and old answers, the oldest first, so that a slow cluster gets around to all of
+    /// them. Refusals in namespaces of the stored history come last: the others expire sooner.
     pub(super) async fn refresh(&mut self, hub: &Handle, subject: &Subject, namespaces: &ReviewedNamespaces<'_>) {
         if self.is_backing_off() {
             return;

@@ -134,7 +134,7 @@ impl LatestLines {
         self.at_millis = self.at_millis.max(at_millis);
     }
 
-    /// Returns the lines of a keyframe, which say that the time since then is a gap.
+    /// Returns the lines of a keyframe, which mark the time since then as a gap.
     pub(super) fn keyframe(&self, gap_since_millis: Option<Millis>) -> String {
         let objects = self.by_arrival();
         let mut lines = Vec::new();

@@ -26,8 +26,8 @@ const CHUNK: usize = 16 << 10;
 const QUIET_FOR: Duration = Duration::from_secs(90);
 /// Shortest and longest time between two writes of an open episode: the longer it lasts, the rarer.
 const WRITE_EVERY: (Millis, Millis) = (10_000, 900_000);
-/// Most bytes of lines of open episodes that are written at a time, and of quiet workloads: the lines of the log wait for them. Each takes
-/// as long as some bytes more, however few lines it has.
+/// Most bytes of lines that are written at a time for open episodes and quiet workloads: the lines of the log wait for
+/// them. Each one counts some bytes more, because it takes time however few lines it has.
 const MOST_AT_A_TIME: usize = 4 << 20;
 const EPISODE_BYTES: usize = 64 << 10;
 

@@ -2,8 +2,8 @@
 //! Owns credentials, connections to API servers, liveness, decoding, and reviews of permissions.
 //! Must not know the hub, the history or the web: it puts events into a queue and does not know who takes them.
 //!
-//! Everything arrives at the hub in one bounded queue, as [`SourceEvent`]s; recordings (`feed`) fill the same queue. Where
-//! history is stored, a tap stands between the two (`history/tap.rs`).
+//! All events arrive at the hub in one bounded queue, as [`SourceEvent`]s; recordings (`feed`) fill the same queue. If
+//! history is stored, a tap is between the two (`history/tap.rs`).
 //!
 //! ```text
 //!   one task per kind and namespace          one task per cluster

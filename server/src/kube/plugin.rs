@@ -1,5 +1,6 @@
-//! Credentials from a command that the kubeconfig names (client-go's "exec plugin"). Run here and not by kube, which runs it
-//! three times for one client, waits for it without a limit and never asks again for a certificate or a token without an end.
+//! Credentials from a command that the kubeconfig names (client-go's "exec plugin"). This module runs it instead of
+//! kube, which runs it three times for one client, waits for it without a limit and never repeats it for a certificate
+//! or a token without an expiry.
 
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;

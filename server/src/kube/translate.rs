@@ -28,12 +28,12 @@ const DEFAULT_HISTORY_LIMIT: u32 = 10;
 /// Most init containers and most others of a pod or template that are kept: an object has room for ten thousand, and
 /// deleted pods and ended rollouts stay in memory.
 const MOST_CONTAINERS: usize = 256;
-/// Longest message of a condition, or of a pod, that is kept, in characters: a kubelet names all containers of a pod
-/// there, each in up to 63. Controllers repeat what the API server says, which may name each of thousands of containers
+/// Longest message of a condition, or of a pod, that is kept, in characters: a kubelet lists all containers of a pod in
+/// it, each in up to 63. Controllers repeat messages of the API server, which may name each of thousands of containers
 /// and resources several times.
 const LONGEST_CONDITION: usize = 64 * MOST_CONTAINERS;
 
-/// A decoded object of one of the kinds that are watched. Written out again it has the decoded fields and no others.
+/// A decoded object of one of the watched kinds. Serialized, it has the decoded fields and no others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Object {

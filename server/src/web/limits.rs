@@ -5,8 +5,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Requests of a stream: a burst, and the interval after it. The same limits what one client has made on all of its
-/// streams.
+/// Requests of a stream: a burst, and the interval after it. Expensive requests of one client, on all of its streams
+/// together, have the same limit.
 pub(crate) const QUESTIONS_AT_ONCE: u32 = 20;
 pub(crate) const QUESTION_EVERY: Duration = Duration::from_millis(100);
 

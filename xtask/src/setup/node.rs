@@ -23,8 +23,8 @@ const TOOLS: [(&str, &str); 3] = [("runc", "runc"), ("ip", "iproute2"), ("unshar
 /// CAP_NET_ADMIN and CAP_SYS_ADMIN, by their bits in `CapEff`.
 const CAPABILITIES: u64 = 1 << 12 | 1 << 21;
 
-/// Builds and installs what is missing, and returns the folder of the programs; `None`, and a line that says why, where no
-/// node can run.
+/// Builds and installs what is missing, and returns the folder of the programs. If no node can run, prints the reason
+/// and returns `None`.
 pub fn ensure_node() -> Result<Option<PathBuf>> {
     if let Some(obstacle) = obstacle() {
         process::print_note(&format!("a real node cannot run here: {obstacle}"));

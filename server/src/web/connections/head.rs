@@ -1,5 +1,6 @@
-//! Reads the head of a connection's first request. A connection holds little memory until then: the code that answers requests is
-//! large. hyper has a timeout for heads too, but allocates 8 KB for each connection: 5,000 half heads would hold 40 MB.
+//! Reads the head of a connection's first request. A connection holds little memory until then: the code that handles
+//! requests needs much. hyper has a timeout for heads too, but allocates 8 KB for each connection: 5,000 half heads
+//! would hold 40 MB.
 
 use std::future::poll_fn;
 use std::io;

@@ -1,7 +1,7 @@
 //! Probes. `/healthz`: the process responds. `/readyz`: pages can show every cluster, or why not.
 //!
-//! A cluster that cannot be reached has its sentence on every page, so it does not keep the server out of service. Once ready, the server
-//! stays ready: a cluster that comes back and is listed for minutes does not take away the pages of the others.
+//! Every page shows why a cluster cannot be reached, so such a cluster does not make the server unready. Once ready,
+//! the server stays ready: the first list of a cluster may take minutes, and pages of the others stay available.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
