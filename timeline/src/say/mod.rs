@@ -16,6 +16,7 @@ mod happening;
 mod headline;
 mod next;
 mod pod_causes;
+mod start_causes;
 pub mod story;
 mod tense;
 mod unseen;
