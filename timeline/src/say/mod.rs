@@ -16,6 +16,8 @@ mod happening;
 mod headline;
 mod next;
 mod pod_causes;
+mod pod_happenings;
+mod scale_happenings;
 mod start_causes;
 pub mod story;
 mod tense;
