@@ -49,3 +49,4 @@ mod steps;
 mod stuck;
 mod told;
 mod unseen;
+mod unseen_pods;
