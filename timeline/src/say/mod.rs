@@ -23,6 +23,7 @@ pub mod story;
 mod tense;
 mod unseen;
 mod verdict;
+mod why;
 
 pub use budget::{budget, derived};
 pub use cause::cause;
@@ -32,7 +33,8 @@ pub use episode::{episode, say_losses, say_refusal};
 pub use next::next;
 pub use tense::past;
 pub use unseen::only_last_seen;
-pub use verdict::{Verdict, badge, recreated, succeeded, verdict, why};
+pub use verdict::{Verdict, badge, recreated, succeeded, verdict};
+pub use why::why;
 
 use crate::model::{KubectlVerdict, Pod};
 use crate::words::safe;
