@@ -2,6 +2,7 @@
 
 mod annotations;
 mod arrivals;
+mod at_rest;
 mod causes;
 mod certain;
 mod choice;
