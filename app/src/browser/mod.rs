@@ -32,7 +32,7 @@ pub use document::{
 pub use events::{click, closest, has_modifier, is_key, is_on, is_plain, listen, on_key, on_window};
 pub use frames::{chance, next_frame, run_after, run_after_effects, run_every, start_interval};
 pub use notification::Notifications;
-pub use socket::{Socket, SocketEvent};
+pub use socket::Socket;
 pub use sound::Sound;
 pub use storage::{remember, remember_here, remembered, remembered_here};
 pub use stream::Stream;
