@@ -56,7 +56,7 @@ test("a headline stays for a second, however often it changes", async ({ page, s
   }
 });
 
-test("what is contradicted at once is not shown", async ({ page, serve }, info) => {
+test("what is contradicted at once is not shown", { tag: "@nightly" }, async ({ page, serve }, info) => {
   // Not ready for 20 ms, and later for good.
   const server = await serve(() => Server.replayingLines(info.outputPath("flash.jsonl"), flapping([6_000, 6_020, 9_000])));
   await openRecording(page, server.page("flash", "shop", "web"));
@@ -77,12 +77,13 @@ test("what is contradicted at once is not shown", async ({ page, serve }, info) 
 
 const SIZES = [[1280, 720], [1440, 900], [1920, 1080], [1024, 768], [390, 844]] as const;
 const RECORDINGS = [["failing-rollout-halts-then-undo", "failing-rollout-halts-then-undo", "test"], ["image-missing", "image-missing", "web"], ["quota", "a-quota", "web"]] as const;
-/// Moments of each recording that are looked at.
+/// Recordings, and moments of each, that are looked at.
+const LOOKED_AT = isWhole ? RECORDINGS : RECORDINGS.slice(0, 1);
 const MOMENTS = isWhole ? 14 : 7;
 test("whatever is said, the picture stays where it is, at every size", async ({ page, serve }) => {
   test.setTimeout(180_000);
-  const server = await serve(() => Server.start(["replay", ...RECORDINGS.map(([name]) => recording(name)), "--hold-at", "60"]));
-  for (const [cluster, namespace, name] of RECORDINGS) {
+  const server = await serve(() => Server.start(["replay", ...LOOKED_AT.map(([name]) => recording(name)), "--hold-at", "60"]));
+  for (const [cluster, namespace, name] of LOOKED_AT) {
     await openRecording(page, server.page(cluster, namespace, name));
     const said = new Set<string>();
     const tops = new Map<string, Set<number>>();
@@ -110,7 +111,7 @@ test("whatever is said, the picture stays where it is, at every size", async ({ 
   }
 });
 
-test("a free seat of the wall rests while the picture on another one moves", async ({ page, serve }) => {
+test("a free seat of the wall rests while the picture on another one moves", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollout", "--speed", "2", "--loop"));
   await openLive(page, `${server.address}/wall`);
   await expect(page.locator("#t0-tile")).toBeVisible();

@@ -95,7 +95,7 @@ test("who drags the picture sees another moment and opens nothing", async ({ pag
 const finger = (on: Locator, type: string, pointerId: number, clientX: number, clientY: number) =>
   on.dispatchEvent(type, { pointerId, isPrimary: pointerId === 1, pointerType: "touch", button: type === "pointermove" ? -1 : 0, buttons: 1, clientX, clientY });
 
-test("a second finger on the picture does not move time", async ({ page, serve }) => {
+test("a second finger on the picture does not move time", { tag: "@nightly" }, async ({ page, serve }) => {
   await opened(page, serve);
   await expect.poll(() => seconds(page)).toBe(12);
   const [canvas, before, on] = [await box(page, "#canvas"), await shown(page), page.locator("#canvas")];

@@ -55,7 +55,7 @@ test("keys step through changes and rollouts, and back to the present", async ({
   await expect(page.getByText("previous, next rollout")).toBeVisible();
 });
 
-test("a moment of a Deployment is left when another one takes its name", async ({ page, serve }, info) => {
+test("a moment of a Deployment is left when another one takes its name", { tag: "@nightly" }, async ({ page, serve }, info) => {
   const lines = recorded([{ revision: 1, pods: ["available", "available"] }], 0).slice(0, -1);
   const { observedAtMillis, object } = JSON.parse(lines[0]!) as { observedAtMillis: number; object: { metadata: object } };
   const say = (type: string, metadata: object) => lines.push(JSON.stringify({ observedAtMillis: observedAtMillis + 15_000, kind: "Deployment", type, object: { ...object, metadata } }));
@@ -156,7 +156,7 @@ test("more or less time is shown on demand", async ({ page, serve }) => {
   await expect.poll(seconds).toBeLessThan(fit * 0.6);
 });
 
-test("a link to a revision says when another one is live", async ({ page, serve, context }) => {
+test("a link to a revision says when another one is live", { tag: "@nightly" }, async ({ page, serve, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const server = await serve(() => Server.replaying("rollout", "--when-watched"));
   const address = server.page("rollout", "rollout", "nginx");
@@ -199,7 +199,7 @@ test("links that others can open have a code", async ({ page, serve }) => {
   expect(await code.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(100);
 });
 
-test("who asks for it is notified, and the icon tells how it stands", async ({ page, serve, context }) => {
+test("who asks for it is notified, and the icon tells how it stands", { tag: "@nightly" }, async ({ page, serve, context }) => {
   await context.grantPermissions(["notifications"]);
   const told = await takeNotifications(page);
   const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
@@ -213,7 +213,7 @@ test("who asks for it is notified, and the icon tells how it stands", async ({ p
   expect((await told()).filter((one) => one.includes("Revision 3"))).toHaveLength(1);
 });
 
-test("who looks at the past is notified of the present", async ({ page, serve, context }) => {
+test("who looks at the past is notified of the present", { tag: "@nightly" }, async ({ page, serve, context }) => {
   await context.grantPermissions(["notifications"]);
   const told = await takeNotifications(page);
   const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
@@ -226,7 +226,7 @@ test("who looks at the past is notified of the present", async ({ page, serve, c
   await isLive(page, /^As it was at /);
 });
 
-test("where the browser refuses to show notifications, as telephones do, none is offered any more", async ({ page, serve }) => {
+test("where the browser refuses to show notifications, as telephones do, none is offered any more", { tag: "@nightly" }, async ({ page, serve }) => {
   await page.addInitScript(() => {
     class Refused {
       static permission = "granted";
