@@ -21,7 +21,7 @@ test("a killed pod raises no revision and lingers beside its replacement", { tag
   await expect(rollout.story).toContainText("was deleted, not by the rollout; the Deployment stays at revision");
 });
 
-test("a relabelled pod moves out of rotation and back", async ({ page, serve, tell }) => {
+test("a relabelled pod moves out of rotation and back", { tag: "@nightly" }, async ({ page, serve, tell }) => {
   const server = await serve(Server.watching);
   const story = tell("relabel-pod");
   const rollout = new RolloutPage(page);

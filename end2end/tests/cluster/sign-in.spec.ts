@@ -37,7 +37,7 @@ test("a viewer signs in on the way to a link, sees their namespace, and is asked
   await page.goto(server.page(cluster, other, "web"));
   await expect(page.getByTestId("missing")).toContainText(`No Deployment web in namespace ${other}`);
 
-  // Half a minute passes until a token is looked at again: by night alone.
+  // A token is reviewed again after 25 seconds: by night alone.
   if (isWhole) {
     await openWatched(page, server.page(cluster, own, "web"));
     await asked("DELETE", `/api/v1/namespaces/${own}/serviceaccounts/ann`);

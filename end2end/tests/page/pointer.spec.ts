@@ -140,7 +140,7 @@ test("a finger that is not quite still opens a pod", async ({ page, serve }) => 
   await expect(page).not.toHaveURL(/at=/);
 });
 
-test("the slider reaches the first moment that is kept, and has marks for rollouts", async ({ page, serve }) => {
+test("the slider reaches the first moment that is kept, and has marks for rollouts", { tag: "@nightly" }, async ({ page, serve }) => {
   await opened(page, serve);
   const kept = page.getByTestId("overview-track");
   // Revision 1 was complete, 2 was superseded, 3 goes on.

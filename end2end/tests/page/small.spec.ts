@@ -101,7 +101,7 @@ for (const [width, height] of SIZES) {
       }
     });
 
-    test("the playground", { tag: width === 390 ? [] : "@nightly" }, async ({ page, serve }) => {
+    test("the playground", { tag: "@nightly" }, async ({ page, serve }) => {
       const kubeconfig = join(temporaryFolder(), "kubeconfig");
       const server = await serve(() => Server.start(["demo", "--write-kubeconfig", kubeconfig]));
       await openLive(page, `${server.address}/playground`);

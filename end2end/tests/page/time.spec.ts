@@ -244,7 +244,7 @@ test("where the browser refuses to show notifications, as telephones do, none is
   await expect(notify, "it is not wanted any more").toHaveAttribute("aria-pressed", "false");
 });
 
-test("the title follows the verdict", async ({ page, serve }) => {
+test("the title follows the verdict", { tag: "@nightly" }, async ({ page, serve }) => {
   await openPlayed(page, serve, rollover, "--hold-at", "12");
   await expect(page).toHaveTitle(/^Rolling out: /);
   await page.getByTestId("story").locator("li").filter({ hasText: "is complete" }).getByRole("button").click();
