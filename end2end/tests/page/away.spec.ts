@@ -30,7 +30,7 @@ test("a tab in the background tells in its title and its icon how a rollout ends
 });
 
 for (const path of ["/", "/wall"])
-  test(`a list in the background tells in its title what goes on: ${path}`, { tag: "@nightly" }, async ({ page, serve }) => {
+  test(`a list in the background tells in its title what goes on: ${path}`, { tag: path === "/" ? [] : "@nightly" }, async ({ page, serve }) => {
     await hide(page);
     const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
     await page.goto(server.address + path);
