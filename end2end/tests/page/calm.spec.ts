@@ -56,7 +56,7 @@ test("a headline stays for a second, however often it changes", async ({ page, s
   }
 });
 
-test("what is contradicted at once is not shown", { tag: "@nightly" }, async ({ page, serve }, info) => {
+test("what is contradicted at once is not shown", async ({ page, serve }, info) => {
   // Not ready for 20 ms, and later for good.
   const server = await serve(() => Server.replayingLines(info.outputPath("flash.jsonl"), flapping([6_000, 6_020, 9_000])));
   await openRecording(page, server.page("flash", "shop", "web"));
@@ -111,7 +111,7 @@ test("whatever is said, the picture stays where it is, at every size", async ({ 
   }
 });
 
-test("a free seat of the wall rests while the picture on another one moves", { tag: "@nightly" }, async ({ page, serve }) => {
+test("a free seat of the wall rests while the picture on another one moves", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollout", "--speed", "2", "--loop"));
   await openLive(page, `${server.address}/wall`);
   await expect(page.locator("#t0-tile")).toBeVisible();

@@ -63,7 +63,7 @@ test("Esc, a click beside and a button close the legend and the keys, and the pa
   await expect(page.getByTestId("pod-detail")).toHaveCount(0);
 });
 
-test("a click opens the pod that was pressed, though the picture moves before the button is let go of", { tag: "@nightly" }, async ({ page, serve }) => {
+test("a click opens the pod that was pressed, though the picture moves before the button is let go of", async ({ page, serve }) => {
   const server = await serve(held);
   await page.setViewportSize({ width: 1400, height: 700 });
   await openLive(page, server.page(...place));
@@ -144,7 +144,7 @@ test("the story is one Tab stop, in which arrows lead from line to line", async 
   expect(await story.evaluate((story) => story.contains(document.activeElement))).toBe(false);
 });
 
-test("a long line of the story is described by its text, and Tab leads from it to the button for all of it", { tag: "@nightly" }, async ({ page, serve }, info) => {
+test("a long line of the story is described by its text, and Tab leads from it to the button for all of it", async ({ page, serve }, info) => {
   const long = longNames((name) => info.outputPath(name), ["web:v1", `web:${"ä".repeat(160)}`]);
   const server = await serve(() => Server.start(["replay", long, "--hold-at", "20"]));
   await openLive(page, server.page(longName("cluster"), longName("namespace"), longName("deployment")));

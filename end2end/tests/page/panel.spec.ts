@@ -149,7 +149,7 @@ for (const width of [1280, 640])
     await expect(page.locator("#detail")).toBeFocused();
   });
 
-test("what is open stays while no answer comes, and what a proxy says of that is not shown", { tag: "@nightly" }, async ({ page, serve, complaints }) => {
+test("what is open stays while no answer comes, and what a proxy says of that is not shown", async ({ page, serve, complaints }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "9.5"));
   await page.goto(server.page("rollover", "rollover", "web"));
   await isLive(page, /Recording/);

@@ -50,7 +50,7 @@ test("a past moment of a failing rollout offers no command that changes today's 
   await context.close();
 });
 
-test("a file of a failing rollout offers no command either", { tag: "@nightly" }, async ({ page, context }, info) => {
+test("a file of a failing rollout offers no command either", async ({ page, context }, info) => {
   await context.setOffline(true);
   await page.goto(exported("deadline-exceeded", info.outputPath("rollout.html"), "--revision", "2"));
   await isLive(page, "Recording");

@@ -15,7 +15,7 @@ test("a page without scripts is dark where the system prefers it", async ({ brow
   }
 });
 
-test("with less motion nothing is animated while pods come and go", { tag: "@nightly" }, async ({ page, serve }) => {
+test("with less motion nothing is animated while pods come and go", async ({ page, serve }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });
   await page.addInitScript(() => {
     const moved: string[] = [];

@@ -222,7 +222,7 @@ test("who looks at the past is notified of the present", { tag: "@nightly" }, as
   await isLive(page, /^As it was at /);
 });
 
-test("where the browser refuses to show notifications, as telephones do, none is offered any more", { tag: "@nightly" }, async ({ page, serve }) => {
+test("where the browser refuses to show notifications, as telephones do, none is offered any more", async ({ page, serve }) => {
   await page.addInitScript(() => {
     class Refused {
       static permission = "granted";

@@ -260,7 +260,7 @@ test("where a cluster's time runs faster, the clock of the wall and the status p
   await expect.poll(toldByStatus).toBe(true);
 });
 
-test("the clock of a wall goes on while the computer sleeps, and is right where the browser's is wrong", { tag: "@nightly" }, async ({ page, serve }) => {
+test("the clock of a wall goes on while the computer sleeps, and is right where the browser's is wrong", async ({ page, serve }) => {
   await page.clock.install();
   let isHeard = true;
   await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
