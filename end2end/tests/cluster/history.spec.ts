@@ -5,7 +5,7 @@ import { expect, openLive, test } from "../../fixtures/test.ts";
 import { kubeconfig, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
-test("what was rolled out is there after the server was killed, as a list, as a gap and pod by pod", async ({ page, serve, tell }) => {
+test("what was rolled out is there after the server was killed, as a list, as a gap and pod by pod", { tag: "@nightly" }, async ({ page, serve, tell }) => {
   const story = tell("rollout");
   const folder = temporaryFolder();
   const first = await serve(() => Server.start(["serve", "--kubeconfig", kubeconfig(), "--data-dir", folder]));

@@ -78,7 +78,7 @@ test("a click opens the pod that was pressed, though the picture moves before th
   await expect(page.getByTestId("pod-detail")).toContainText(name!);
 });
 
-test("the list of keys opens with ? on every page of the program", async ({ page, serve }) => {
+test("the list of keys opens with ? on every page of the program", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(held);
   const below = new URL(server.page(...place));
   for (const path of ["/", below.pathname, `${below.pathname}/rollouts`]) {
@@ -93,7 +93,7 @@ test("the list of keys opens with ? on every page of the program", async ({ page
   }
 });
 
-test("after a panel the focus is on the pod whose bar was chosen", async ({ page, serve }) => {
+test("after a panel the focus is on the pod whose bar was chosen", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(held);
   await openLive(page, server.address);
   await page.keyboard.press("j");

@@ -162,7 +162,7 @@ test("of an image the tag is shown, in the list and beside its band, and all of 
   for (const tag of await beside.locator("span:last-child").all()) expect(await tag.evaluate(isWhole)).toBe(true);
 });
 
-test("lines change, come and go while one looks", async ({ page, serve }) => {
+test("lines change, come and go while one looks", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", recording("rollout"), recording("deleted-and-recreated"), "--speed", "2", "--loop"]));
   await openLive(page, server.address);
   await expect(page.getByTestId("head").filter({ hasText: "In progress" })).toBeVisible({ timeout: 30_000 });
@@ -245,7 +245,7 @@ test("rows in view stay where they are while others move from below to above the
 });
 
 for (const [size, width, top] of [["wide", 1280, 15_000], ["narrow", 390, 190_000]] as const) {
-  test(`in a ${size} window a list that is loaded again is where it was`, async ({ page, serve }) => {
+  test(`in a ${size} window a list that is loaded again is where it was`, { tag: size === "narrow" ? [] : "@nightly" }, async ({ page, serve }) => {
     await page.setViewportSize({ width, height: 720 });
     const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
     await openLive(page, server.address);
@@ -259,7 +259,7 @@ for (const [size, width, top] of [["wide", 1280, 15_000], ["narrow", 390, 190_00
   });
 }
 
-test("a link leads to the top of a list, even where Back led to it before", async ({ page, serve }) => {
+test("a link leads to the top of a list, even where Back led to it before", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
   await openLive(page, server.address);
   const rows = page.getByTestId("deployment");

@@ -94,7 +94,7 @@ test("no screen reader is told what changes by the second", async ({ page, serve
   complaints.length = 0; // tries that were refused are errors of the console
 });
 
-test("who cannot point reads the whole reason on a phone", async ({ page, serve }) => {
+test("who cannot point reads the whole reason on a phone", { tag: "@nightly" }, async ({ page, serve }) => {
   await page.setViewportSize({ width: 320, height: 500 });
   const server = await serve(held);
   await page.goto(server.address);
@@ -108,7 +108,7 @@ test("who cannot point reads the whole reason on a phone", async ({ page, serve 
 });
 
 for (const [words, answer] of [["copied", "resolve"], ["not allowed here", "reject"]] as const)
-  test(`a button that copies says "${words}" once the browser says so`, async ({ page, serve }) => {
+  test(`a button that copies says "${words}" once the browser says so`, { tag: "@nightly" }, async ({ page, serve }) => {
     await page.addInitScript((answer) => {
       const asked: { end?: () => void } = {};
       const writeText = () => new Promise<void>((resolve, reject) => { asked.end = answer === "resolve" ? resolve : () => reject(new Error("no")); });
@@ -176,7 +176,7 @@ test("links below a Deployment mean the one that is looked at", async ({ page, s
   }
 });
 
-test("of which Deployment notifications are wanted is known however its page was reached", async ({ page, serve }) => {
+test("of which Deployment notifications are wanted is known however its page was reached", { tag: "@nightly" }, async ({ page, serve }) => {
   await takeNotifications(page);
   const server = await serve(() => Server.start(["replay", ...["rollover", "rollout"].map(recording), "--hold-at", "12"]));
   const notify = page.getByRole("button", { name: "Notify me" });

@@ -95,7 +95,7 @@ test("who drags the picture sees another moment and opens nothing", async ({ pag
 const finger = (on: Locator, type: string, pointerId: number, clientX: number, clientY: number) =>
   on.dispatchEvent(type, { pointerId, isPrimary: pointerId === 1, pointerType: "touch", button: type === "pointermove" ? -1 : 0, buttons: 1, clientX, clientY });
 
-test("a second finger on the picture does not move time", async ({ page, serve }) => {
+test("a second finger on the picture does not move time", { tag: "@nightly" }, async ({ page, serve }) => {
   await opened(page, serve);
   await expect.poll(() => seconds(page)).toBe(12);
   const [canvas, before, on] = [await box(page, "#canvas"), await shown(page), page.locator("#canvas")];
@@ -140,7 +140,7 @@ test("a finger that is not quite still opens a pod", async ({ page, serve }) => 
   await expect(page).not.toHaveURL(/at=/);
 });
 
-test("the slider reaches the first moment that is kept, and has marks for rollouts", async ({ page, serve }) => {
+test("the slider reaches the first moment that is kept, and has marks for rollouts", { tag: "@nightly" }, async ({ page, serve }) => {
   await opened(page, serve);
   const kept = page.getByTestId("overview-track");
   // Revision 1 was complete, 2 was superseded, 3 goes on.
