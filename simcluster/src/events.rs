@@ -99,8 +99,10 @@ impl Tokens {
 /// Memory of the components about their Events.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    alike: BTreeMap<(&'static str, String, Option<String>, &'static str), Alike>,
-    tokens: BTreeMap<(&'static str, String), Tokens>,
+    /// By component, UID, type and reason (`EventAggregatorByReasonFunc`).
+    alike: BTreeMap<(&'static str, String, &'static str, &'static str), Alike>,
+    /// By component, UID and type (`getSpamKey`).
+    tokens: BTreeMap<(&'static str, String, &'static str), Tokens>,
     /// Where the Event with this content is: it is counted up.
     known: BTreeMap<NewEvent, Key>,
     ends: VecDeque<(i64, Key)>,
@@ -121,7 +123,7 @@ impl Recorder {
     pub fn record(&mut self, mut new: NewEvent, now_millis: i64) -> Outcome {
         // Nodes and Namespaces have no namespace; their Events are in "default".
         let namespace = if new.key.namespace.is_empty() { "default".to_owned() } else { new.key.namespace.clone() };
-        let group = (new.component, new.uid.clone(), new.field_path.clone(), new.reason);
+        let group = (new.component, new.uid.clone(), new.r#type, new.reason);
         self.forget(now_millis);
         let alike = self.alike.entry(group).or_default();
         if now_millis - alike.last_millis > ALIKE_MILLIS {
@@ -133,11 +135,12 @@ impl Recorder {
         if alike.messages.len() >= ALIKE {
             alike.messages.pop_first();
             new.message = format!("(combined from similar events): {}", new.message);
-            identity.message = String::new();
+            // Those of all containers are one.
+            (identity.message, identity.field_path) = (String::new(), None);
         }
         let tokens = self
             .tokens
-            .entry((new.component, new.uid.clone()))
+            .entry((new.component, new.uid.clone(), new.r#type))
             .or_insert(Tokens { left: BURST, since_millis: now_millis });
         tokens.left = tokens.refilled(now_millis);
         tokens.since_millis = now_millis;
@@ -248,6 +251,35 @@ mod tests {
         assert_eq!(new.len(), 10);
         assert_eq!(new.last().map(String::as_str), Some("(combined from similar events): no 9"));
         assert_eq!((again, silent), (15, 15));
+    }
+
+    /// What became of Events: "new", "again" or "silence".
+    fn outcomes(events: impl Iterator<Item = NewEvent>) -> Vec<&'static str> {
+        let mut recorder = Recorder::default();
+        let recorded = events.map(|event| match recorder.record(event, 0) {
+            Outcome::New(_) => "new",
+            Outcome::Again(..) => "again",
+            Outcome::Silence => "silence",
+        });
+        recorded.collect()
+    }
+
+    #[test]
+    fn warnings_do_not_use_up_the_events_that_are_none() {
+        let warnings = (0..26).map(|_| about("no".to_owned()).warning());
+        let recorded = outcomes(warnings.chain([about("no".to_owned())]));
+        assert_eq!(recorded[24..], ["again", "silence", "new"]);
+    }
+
+    #[test]
+    fn alike_events_of_two_containers_are_combined_and_those_of_another_type_are_not() {
+        let of = |number: i64| {
+            let container = if number % 2 == 0 { "web" } else { "proxy" };
+            about(format!("no {number}")).of_container("containers", container)
+        };
+        assert_eq!(outcomes((0..11).map(of))[8..], ["new", "new", "again"]);
+        let types = (0..12).map(|number| if number < 6 { of(number) } else { of(number).warning() });
+        assert_eq!(outcomes(types), ["new"; 12]);
     }
 
     #[test]
