@@ -133,6 +133,22 @@ fn the_scheduler_says_of_which_nodes_preemption_might_free_a_place() {
 }
 
 #[test]
+fn a_pod_that_finds_no_node_twice_is_told_in_a_series() {
+    let mut world = World::new(1, START, Settings::default());
+    world.advance_to(START + 1_000);
+    deploy(&mut world, "web", 1, &json!({ "requests": { "cpu": "64" } }));
+    let told = |world: &World| {
+        let refused = |event: &&Event| event.reason.as_deref() == Some("FailedScheduling");
+        let events = world.store().all::<Event>(None).filter(refused);
+        events.map(|event| (event.series.as_ref().and_then(|series| series.count), event.count)).collect::<Vec<_>>()
+    };
+    world.advance_to(START + 200_000);
+    assert_eq!(told(&world), [(None, None)]);
+    world.advance_to(START + 400_000);
+    assert_eq!(told(&world), [(Some(2), None)]);
+}
+
+#[test]
 fn a_pod_that_its_node_evicted_does_not_count_as_terminating() {
     let mut world = World::new(1, START, Settings::default());
     deploy(&mut world, "web", 1, &json!({}));
