@@ -3,7 +3,7 @@
 //! | pods | live | module |
 //! |---|---|---|
 //! | with a word in the first image and no more | in a few steps, as KWOK plays them on the real control plane | [`simple`] |
-//! | with probes, init containers, ConfigMaps, arguments that their programs know, or a program that ends for good | in rounds, as with a real kubelet | [`detailed`] |
+//! | with probes, init containers, ConfigMaps, arguments that their programs know, a program that ends for good, or a container behind the first one that fails | in rounds, as with a real kubelet | [`detailed`] |
 //!
 //! The agenda has one entry for each pod, with the time at which its kubelet looks at it next.
 
