@@ -5,11 +5,11 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::World;
 use crate::events::NewEvent;
 use crate::object::Key;
 use crate::runtime::Behavior;
 use crate::world::Write;
+use crate::{World, meta};
 
 pub(super) fn behavior(pod: &Pod) -> Behavior {
     let containers = pod.spec.as_ref().map(|spec| &spec.containers[..]).unwrap_or_default();
@@ -67,6 +67,20 @@ fn long_name(pod: &Pod) -> String {
 fn duration(millis: i64) -> String {
     let (minutes, seconds) = (millis / 60_000, millis / 1000 % 60);
     if minutes == 0 { format!("{seconds}s") } else { format!("{minutes}m{seconds}s") }
+}
+
+/// Formats the readiness gates that are closed.
+pub(super) fn closed_gates(pod: &Pod) -> Option<String> {
+    let gates = pod.spec.as_ref()?.readiness_gates.as_deref()?.iter().map(|gate| gate.condition_type.as_str());
+    let why = |gate: &str| match meta::condition(pod, gate) {
+        None => Some(format!("corresponding condition of pod readiness gate \"{gate}\" does not exist.")),
+        Some(known) if known.status == "True" => None,
+        Some(known) => {
+            Some(format!("the status of pod readiness gate \"{gate}\" is not \"True\", but {}", known.status))
+        }
+    };
+    let closed: Vec<String> = gates.filter_map(why).collect();
+    (!closed.is_empty()).then(|| closed.join(", "))
 }
 
 /// Fails a pod that its node has no CPU for.

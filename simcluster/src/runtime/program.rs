@@ -46,7 +46,7 @@ pub(crate) struct Program {
 }
 
 /// Returns the words of the container runtime (containerd 2) when it cannot pull an image; `None` when it can.
-fn refusal(behavior: Behavior, image: &str) -> Option<String> {
+pub(crate) fn refusal(behavior: Behavior, image: &str) -> Option<String> {
     let full = full_name(image);
     let (host, rest) = full.split_once('/').unwrap_or_default();
     let (path, tag) = rest.rsplit_once(':').unwrap_or((rest, "latest"));
