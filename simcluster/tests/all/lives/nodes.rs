@@ -111,6 +111,27 @@ fn a_drain_is_refused_for_pods_that_nobody_replaces() {
     assert_eq!(leaving(&world), 2);
 }
 
+/// Messages of the scheduler about pods that find no node.
+fn refusals(world: &World) -> Vec<&str> {
+    let refused = |event: &&Event| event.reason.as_deref() == Some("FailedScheduling");
+    world.store().all::<Event>(None).filter(refused).filter_map(|event| event.message.as_deref()).collect()
+}
+
+#[test]
+fn a_node_that_has_not_reported_yet_has_a_taint() {
+    let mut world = World::new(1, START, Settings::default());
+    let spec = json!({ "containers": [container("web", &[], json!({}))] });
+    let pod = json!({ "metadata": { "name": "web", "namespace": "default" }, "spec": spec });
+    world.create(Object::read(Resource::Pod, pod).unwrap()).unwrap();
+    world.advance_to(START + 1_000);
+    assert_eq!(
+        refusals(&world),
+        [
+            "0/4 nodes are available: 4 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling."
+        ]
+    );
+}
+
 #[test]
 fn the_scheduler_says_of_which_nodes_preemption_might_free_a_place() {
     let mut world = World::new(1, START, Settings::default());
@@ -122,10 +143,8 @@ fn the_scheduler_says_of_which_nodes_preemption_might_free_a_place() {
     Action::Drain("node-2".to_owned()).perform(&mut world, &Key::new("default", "web")).unwrap();
     deploy(&mut world, "web", 3, &json!({ "requests": { "cpu": "12" } }));
     world.advance_to(START + 10_000);
-    let refused = |event: &&Event| event.reason.as_deref() == Some("FailedScheduling");
-    let events = world.store().all::<Event>(None).filter(refused);
     assert_eq!(
-        events.map(|event| event.message.as_deref().unwrap()).collect::<Vec<_>>(),
+        refusals(&world),
         [
             "0/4 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 2 Insufficient cpu. no new claims to deallocate, preemption: 0/4 nodes are available: 2 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
         ]
