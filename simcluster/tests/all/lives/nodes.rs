@@ -7,7 +7,7 @@ use simcluster::action::Action;
 use simcluster::object::Kind;
 use simcluster::{DeleteOptions, Key, Object, Resource, Settings, World, Write};
 
-use crate::lives::{START, container};
+use crate::lives::{START, condition, container};
 
 fn deploy(world: &mut World, name: &str, replicas: i32, resources: &Value) -> Key {
     let labels = json!({ "app": name });
@@ -182,6 +182,55 @@ fn a_pod_that_its_node_evicted_does_not_count_as_terminating() {
     assert!(world.get::<Pod>(&key).is_some_and(|pod| pod.metadata.deletion_timestamp.is_some()));
     let set = world.store().all::<ReplicaSet>(None).next().unwrap();
     assert_eq!(set.status.as_ref().unwrap().terminating_replicas, Some(0));
+}
+
+/// Objects of the Warning Events with a reason, each with the message.
+fn warned(world: &World, reason: &str) -> Vec<(String, String)> {
+    let is_meant =
+        |event: &&Event| (event.reason.as_deref(), event.type_.as_deref()) == (Some(reason), Some("Warning"));
+    let events = world.store().all::<Event>(None).filter(is_meant);
+    events.map(|event| (event.involved_object.name.clone().unwrap(), event.message.clone().unwrap())).collect()
+}
+
+#[test]
+fn a_pod_that_its_node_evicts_is_no_longer_ready_and_an_event_says_why() {
+    let mut world = World::new(1, START, Settings::default());
+    deploy(&mut world, "web", 1, &json!({}));
+    world.advance_to(START + 10_000);
+    let key = Key::of(&world.store().all::<Pod>(None).next().unwrap().metadata);
+    simcluster::kubelet::evict(&mut world, &key);
+    let pod = world.get::<Pod>(&key).unwrap();
+    for r#type in ["Ready", "ContainersReady"] {
+        let known = condition(&pod, r#type).unwrap();
+        assert_eq!((known.status.as_str(), known.reason.as_deref(), known.message), ("False", Some("PodFailed"), None));
+        assert_eq!(known.last_transition_time.unwrap().0.as_millisecond(), START + 10_000, "{type}");
+    }
+    assert_eq!(warned(&world, "Evicted"), [(key.name, "The node was low on resource: memory.".to_owned())]);
+}
+
+#[test]
+fn an_event_says_why_a_node_rejects_a_pod() {
+    let mut world = World::new(1, START, Settings::default());
+    for number in 0..20 {
+        let spec = json!({ "containers": [container("web", &[], json!({ "image": "web:outofcpu-v1" }))] });
+        let pod = json!({ "metadata": { "name": format!("web-{number}"), "namespace": "default" }, "spec": spec });
+        world.create(Object::read(Resource::Pod, pod).unwrap()).unwrap();
+    }
+    world.advance_to(START + 5_000);
+    let why = "Node didn't have enough resource: cpu, requested: 500, used: 1800, capacity: 2000";
+    let mut rejected = Vec::new();
+    for pod in world.store().all::<Pod>(None) {
+        let status = pod.status.as_ref().unwrap();
+        if status.reason.as_deref() == Some("OutOfcpu") {
+            assert_eq!(status.message, Some(format!("Pod was rejected: {why}")));
+            rejected.push((pod.metadata.name.clone().unwrap(), why.to_owned()));
+        }
+    }
+    let mut said = warned(&world, "OutOfcpu");
+    said.sort();
+    rejected.sort();
+    assert!(!rejected.is_empty());
+    assert_eq!(said, rejected);
 }
 
 fn set_taints(world: &mut World, taints: &[Taint]) {
