@@ -1,8 +1,9 @@
-//! A bar that says something; not there while there is nothing to say.
+//! A bar that says something; nothing of it is seen while there is nothing to say.
 
 use leptos::prelude::*;
 
-/// A bar across the page; it is not there while there is nothing to say. Screen readers tell its words when they change.
+/// A bar across the page; nothing of it is seen while there is nothing to say. Screen readers announce its words when they change: its
+/// status is in the document before them, because one that comes with its words is not announced.
 #[component]
 pub fn Banner(
     #[prop(into)] words: Signal<String>,
@@ -13,7 +14,7 @@ pub fn Banner(
     #[prop(optional)] is_quiet: bool,
 ) -> impl IntoView {
     let class = move || match (words.read().is_empty(), is_quiet) {
-        (true, _) => "unused",
+        (true, _) => "shown",
         (false, true) => "banner quiet",
         (false, false) => "banner",
     };

@@ -28,9 +28,11 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
   await expect(page.getByRole("link", { name: "In trouble 0" })).toHaveAttribute("href", "/?q=nginx%20complete&show=trouble");
   await page.getByRole("searchbox").fill("");
   await page.getByLabel("Labels").fill("app=nginx");
-  await expect(page.getByTestId("mistake")).toBeHidden();
+  const mistake = page.getByTestId("mistake");
+  await expect(mistake).toBeHidden();
+  await expect(mistake.getByRole("status"), "screen readers know it before it has words").toHaveText("");
   await page.getByLabel("Labels").fill("app=nginx=");
-  await expect(page.getByTestId("mistake")).toContainText("is no label selector");
+  await expect(mistake.getByRole("status")).toContainText("is no label selector");
   await page.getByLabel("Labels").fill("");
   await expect(rows).toHaveCount(3);
   await page.getByRole("link", { name: "In trouble 1" }).click();

@@ -167,6 +167,8 @@ test("a link to a revision says when another one is live", async ({ page, serve,
   expect(link).toMatch(/nginx[?]uid=[0-9a-f-]{36}&revision=2$/);
   await page.goto(link);
   await expect(page.getByTestId("linked")).toBeHidden();
+  await expect(page.getByTestId("linked").getByRole("link")).toHaveCount(0);
+  await expect(page.getByRole("status").and(page.getByTestId("linked")), "screen readers know it before it has words").toHaveCount(1);
   // The page goes on; the link stays what it was.
   await expect(page.getByTestId("linked")).toHaveText("This link is to revision 2. Revision 3 is current now. Look at revision 2", { timeout: 30_000 });
   await page.getByRole("link", { name: "Look at revision 2" }).click();
