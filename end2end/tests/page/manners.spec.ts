@@ -58,6 +58,11 @@ test("Tab goes on in the page that a link led to, and after Back from the row th
 
 test("no screen reader is told what changes by the second", async ({ page, serve, complaints }) => {
   const server = await serve(held);
+  await openLive(page, server.address);
+  const row = page.getByTestId("deployment").first();
+  await expect(row).toContainText(/ ago$/);
+  await expect(row).toHaveAccessibleName(/web/);
+  await expect(row).not.toHaveAccessibleName(/ ago$/);
   await openRecording(page, address(server));
   await expect(page.getByTestId("moment")).toHaveAttribute("aria-live", "off");
   const chip = page.getByTestId("live");
