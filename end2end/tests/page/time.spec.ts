@@ -75,8 +75,15 @@ test("a moment plays at its speed until it is the present", async ({ page, serve
   await rollout.story.locator("li").filter({ hasText: "Revision 3 starts" }).getByRole("button").click();
   await expect(page.getByRole("button", { name: "Play" })).toBeVisible();
   await page.getByLabel("Speed").selectOption("25");
+  const [moment, slider] = [page.getByTestId("moment"), page.getByRole("slider", { name: "Moment" })];
+  await expect(moment).toHaveText(/^2026-11-21 /);
+  const from = (await moment.textContent())!;
+  await expect(slider).toHaveAttribute("aria-valuetext", from);
   await page.locator("body").press("Space");
   await expect(page.getByRole("button", { name: "Stop" })).toBeVisible();
+  // Screen readers are not told each second that plays.
+  await expect(moment).not.toHaveText(from);
+  await expect(slider).toHaveAttribute("aria-valuetext", from);
   // Six seconds, at twenty times the speed.
   await page.getByLabel("Speed").selectOption("2000");
   await expect(rollout.live).toHaveText(/Recording/);
@@ -88,7 +95,10 @@ test("a moment plays at its speed until it is the present", async ({ page, serve
 test("while one looks at the past the present goes on and says so", async ({ page, serve, request }) => {
   const { server, rollout } = await openPlayed(page, serve, ["rollout", "rollout", "nginx"], "--when-watched");
   await expect(rollout.story).toContainText("Revision 1");
+  const slider = page.getByRole("slider", { name: "Moment" });
+  await expect(slider).toHaveAttribute("aria-valuetext", "now");
   await page.getByRole("button", { name: "Pause" }).click();
+  await expect(slider).toHaveAttribute("aria-valuetext", / \d\d:\d\d:\d\d UTC$/);
   await expect(page.getByTestId("back-to-live")).toHaveText(/To the latest, \d+ new/, { timeout: 60_000 });
   // The words are still those of the moment, as the server tells them of it.
   const then = await (await request.get(page.url())).text();
