@@ -153,6 +153,31 @@ test.describe("on a phone without a mouse", () => {
     await header.getByRole("link", { name: "Deployments" }).tap();
     await expect(page).toHaveURL(`${server.address}/`);
   });
+
+  test("there are no keys to tell of", async ({ page, serve }) => {
+    const server = await serve(() => Server.replaying("rollout", "--hold-at", "14"));
+    await page.setViewportSize({ width: 820, height: 1180 });
+    for (const address of [server.address, server.page("rollout", "rollout", "nginx")]) {
+      await openLive(page, address);
+      await expect(page.locator("[popovertarget=keys]").first()).toBeHidden();
+    }
+    await expect(page.locator(".transport > select")).toBeHidden();
+  });
+});
+
+test("with a zoom on a desktop the speed and the keys are in the second line of the controls", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollout", "--hold-at", "14"));
+  // 1280 × 1000 at 150 %, and 1440 × 1200 at 200 %.
+  for (const [width, height] of [[853, 667], [720, 600]] as const) {
+    await page.setViewportSize({ width, height });
+    await openLive(page, server.page("rollout", "rollout", "nginx"));
+    await expect(page.getByRole("button", { name: "Shortcuts" })).toBeVisible();
+    await expect(page.getByLabel("Speed")).toBeVisible();
+    expect((await page.getByTestId("transport").boundingBox())!.height).toBeLessThan(90);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen").toBe(true);
+    await openLive(page, server.address);
+    await expect(page.getByRole("button", { name: "Shortcuts" })).toBeVisible();
+  }
 });
 
 test("on a phone a link is copied with one tap, and nothing moves by that", async ({ page, serve }) => {
