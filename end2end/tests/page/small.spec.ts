@@ -250,6 +250,12 @@ test("in a low window the command for a failing rollout can be copied without sc
     await expect(remedy).toContainText("rollout undo");
     await expect.poll(() => seen(remedy.getByRole("button", { name: "Copy" }))).toEqual({ isCovered: false, isInside: true });
   }
+  // What opens above the page has most of the height.
+  await page.setViewportSize({ width: 640, height: 260 });
+  await page.keyboard.press("?");
+  const keys = page.getByTestId("keys");
+  await expect(keys).toBeInViewport({ ratio: 1 });
+  expect((await keys.boundingBox())!.height).toBeGreaterThan(200);
 });
 
 test("counts of a thousand pods stand whole beside their picture in the list", async ({ page, serve }, info) => {
