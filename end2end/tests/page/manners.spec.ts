@@ -42,6 +42,19 @@ test("the title of a page that a link leads to is announced, and that of a docum
   await expect(reached).toHaveText(/^[^:]+ — Rollcast$/);
 });
 
+test("a list that a link of another list leads to is announced", async ({ page, serve }) => {
+  const server = await serve(() => Server.start(["replay", ...["rollover", "rollout"].map(recording), "--hold-at", "12"]));
+  const reached = page.getByTestId("reached");
+  const cluster = (name: string) => page.getByTestId("cluster").and(page.locator(`[href="/clusters/${name}"]`));
+  await openLive(page, `${server.address}/clusters/rollover`);
+  await expect(reached).toHaveText("");
+  await cluster("rollout").click();
+  await expect(reached).toHaveText(/: rollout — Rollcast$/);
+  await cluster("rollover").click();
+  await expect(reached).toHaveText(/: rollover — Rollcast$/);
+  await expect(cluster("rollover"), "the focus stays where it was").toBeFocused();
+});
+
 test("Tab goes on in the page that a link led to, and after Back from the row that led away", async ({ page, serve }) => {
   const server = await serve(held);
   await openLive(page, server.address);
