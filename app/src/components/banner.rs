@@ -10,6 +10,7 @@ pub fn Banner(
     /// Text that changes while nothing else does, such as a countdown. Screen readers do not announce it.
     #[prop(optional, into)]
     countdown: Signal<String>,
+    /// Its id as well, for the input that it is about.
     test_id: &'static str,
     #[prop(optional)] is_quiet: bool,
 ) -> impl IntoView {
@@ -23,6 +24,6 @@ pub fn Banner(
         words => format!(" {words}"),
     };
     view! {
-        <div class=class data-testid=test_id><span role="status">{move || words.get()}</span>{countdown}</div>
+        <div id=test_id class=class data-testid=test_id><span role="status">{move || words.get()}</span>{countdown}</div>
     }
 }

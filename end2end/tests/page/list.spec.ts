@@ -33,8 +33,12 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
   await expect(mistake.getByRole("status"), "screen readers know it before it has words").toHaveText("");
   await page.getByLabel("Labels").fill("app=nginx=");
   await expect(mistake.getByRole("status")).toContainText("is no label selector");
-  await page.getByLabel("Labels").fill("");
+  const labels = page.getByLabel("Labels");
+  await expect(labels).toHaveAccessibleDescription(/is no label selector/);
+  await expect(labels).toHaveAttribute("aria-invalid", "true");
+  await labels.fill("");
   await expect(rows).toHaveCount(3);
+  await expect(labels).not.toHaveAttribute("aria-invalid");
   await page.getByRole("link", { name: "In trouble 1" }).click();
   await expect(rows).toHaveCount(1);
   await expect(rows).toContainText("Revision 2 is failing");
