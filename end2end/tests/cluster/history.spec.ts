@@ -68,6 +68,8 @@ test("what was rolled out is there after the server was killed, as a list, as a 
       expect(violations.map(({ id, nodes }) => `${address} ${theme} ${id}: ${nodes.map((node) => node.html).join(" ")}`)).toEqual([]);
     }
   }
+  // The steps of a start are told by patterns as well: the colours of neighbours are alike.
+  for (const pattern of ["hatch", "dots"]) await expect(page.getByTestId("startup").first().locator(`rect[fill="url(#tile-${pattern})"]`).first()).toBeAttached();
 });
 
 test("a folder that cannot be written is said, and the page goes on", async ({ page, serve, tell }) => {

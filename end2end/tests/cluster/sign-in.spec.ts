@@ -23,6 +23,8 @@ test("a viewer signs in on the way to a link, sees their namespace, and is asked
   await page.getByLabel("Kubernetes token").fill("not.a.token");
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByRole("alert")).toHaveText("No cluster accepts this token: it has expired, or belongs to another cluster.");
+  await expect(page.getByLabel("Kubernetes token")).toHaveAttribute("aria-invalid", "true");
+  await expect(page.getByLabel("Kubernetes token")).toHaveAccessibleDescription(/^No cluster accepts this token/);
 
   await page.getByLabel("Kubernetes token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();

@@ -88,6 +88,7 @@ test("the list of keys opens with ? on every page of the program", { tag: "@nigh
       await page.keyboard.press("?");
       await expect(page.getByTestId("keys"), path).toBeVisible({ timeout: 500 });
     }).toPass({ timeout: 20_000 });
+    await expect(page.getByTestId("keys").getByRole("button", { name: "Close" }), path).toBeFocused();
     await page.keyboard.press("Escape");
     await expect(page.getByTestId("keys"), path).toBeHidden();
   }

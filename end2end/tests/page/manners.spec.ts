@@ -42,6 +42,19 @@ test("the title of a page that a link leads to is announced, and that of a docum
   await expect(reached).toHaveText(/^[^:]+ — Rollcast$/);
 });
 
+test("a list that a link of another list leads to is announced", async ({ page, serve }) => {
+  const server = await serve(() => Server.start(["replay", ...["rollover", "rollout"].map(recording), "--hold-at", "12"]));
+  const reached = page.getByTestId("reached");
+  const cluster = (name: string) => page.getByTestId("cluster").and(page.locator(`[href="/clusters/${name}"]`));
+  await openLive(page, `${server.address}/clusters/rollover`);
+  await expect(reached).toHaveText("");
+  await cluster("rollout").click();
+  await expect(reached).toHaveText(/: rollout — Rollcast$/);
+  await cluster("rollover").click();
+  await expect(reached).toHaveText(/: rollover — Rollcast$/);
+  await expect(cluster("rollover"), "the focus stays where it was").toBeFocused();
+});
+
 test("Tab goes on in the page that a link led to, and after Back from the row that led away", async ({ page, serve }) => {
   const server = await serve(held);
   await openLive(page, server.address);
@@ -58,6 +71,11 @@ test("Tab goes on in the page that a link led to, and after Back from the row th
 
 test("no screen reader is told what changes by the second", async ({ page, serve, complaints }) => {
   const server = await serve(held);
+  await openLive(page, server.address);
+  const row = page.getByTestId("deployment").first();
+  await expect(row).toContainText(/ ago$/);
+  await expect(row).toHaveAccessibleName(/web/);
+  await expect(row).not.toHaveAccessibleName(/ ago$/);
   await openRecording(page, address(server));
   await expect(page.getByTestId("moment")).toHaveAttribute("aria-live", "off");
   const chip = page.getByTestId("live");

@@ -147,6 +147,12 @@ test("the slider reaches the first moment that is kept, and has marks for rollou
   for (const tone of ["ok", "quiet", "busy", "window"]) await expect(kept.locator(`path.${tone}`)).toHaveAttribute("d", /^M\d/);
   await page.getByRole("slider", { name: "Moment" }).fill("0");
   await expect(page.getByTestId("moment")).toHaveText(/04:53:07/);
+  // Whoever sees no colours tells trouble by its height.
+  const failing = await serve(() => Server.replaying("deadline-exceeded", "--hold-at", "20"));
+  await openLive(page, failing.page("deadline-exceeded", "deadline-exceeded", "web"));
+  for (const tone of ["ok", "bad"]) await expect(kept.locator(`path.${tone}`)).toHaveAttribute("d", /^M\d/);
+  const [ok, bad] = await kept.locator("path.ok, path.bad").evaluateAll((paths) => paths.map((path) => path.getBoundingClientRect().height));
+  expect(bad).toBeGreaterThan(1.4 * ok!);
 });
 
 test("a rollout that is kept is shown from a little before its begin to a little after its end, and played from its begin", async ({ page, serve }) => {

@@ -153,6 +153,31 @@ test.describe("on a phone without a mouse", () => {
     await header.getByRole("link", { name: "Deployments" }).tap();
     await expect(page).toHaveURL(`${server.address}/`);
   });
+
+  test("there are no keys to tell of", async ({ page, serve }) => {
+    const server = await serve(() => Server.replaying("rollout", "--hold-at", "14"));
+    await page.setViewportSize({ width: 820, height: 1180 });
+    for (const address of [server.address, server.page("rollout", "rollout", "nginx")]) {
+      await openLive(page, address);
+      await expect(page.locator("[popovertarget=keys]").first()).toBeHidden();
+    }
+    await expect(page.locator(".transport > select")).toBeHidden();
+  });
+});
+
+test("with a zoom on a desktop the speed and the keys are in the second line of the controls", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollout", "--hold-at", "14"));
+  // 1280 × 1000 at 150 %, and 1440 × 1200 at 200 %.
+  for (const [width, height] of [[853, 667], [720, 600]] as const) {
+    await page.setViewportSize({ width, height });
+    await openLive(page, server.page("rollout", "rollout", "nginx"));
+    await expect(page.getByRole("button", { name: "Shortcuts" })).toBeVisible();
+    await expect(page.getByLabel("Speed")).toBeVisible();
+    expect((await page.getByTestId("transport").boundingBox())!.height).toBeLessThan(90);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen").toBe(true);
+    await openLive(page, server.address);
+    await expect(page.getByRole("button", { name: "Shortcuts" })).toBeVisible();
+  }
 });
 
 test("on a phone a link is copied with one tap, and nothing moves by that", async ({ page, serve }) => {
@@ -170,6 +195,11 @@ test("on a phone a link is copied with one tap, and nothing moves by that", asyn
     await expect(said).toHaveText("copied");
     expect(await seen(said)).toEqual({ isCovered: false, isInside: true });
     expect(await transport.boundingBox()).toEqual(before);
+    // In the past there may be one line more. What gets the focus is scrolled to above all of them.
+    await page.keyboard.press("ArrowLeft");
+    await expect(page.getByTestId("live")).toHaveText(/^As it was at /);
+    const padding = await page.evaluate(() => parseFloat(getComputedStyle(document.documentElement).scrollPaddingBottom));
+    expect((await transport.boundingBox())!.height, String(width)).toBeLessThanOrEqual(padding);
   }
 });
 
@@ -225,6 +255,12 @@ test("in a low window the command for a failing rollout can be copied without sc
     await expect(remedy).toContainText("rollout undo");
     await expect.poll(() => seen(remedy.getByRole("button", { name: "Copy" }))).toEqual({ isCovered: false, isInside: true });
   }
+  // What opens above the page has most of the height.
+  await page.setViewportSize({ width: 640, height: 260 });
+  await page.keyboard.press("?");
+  const keys = page.getByTestId("keys");
+  await expect(keys).toBeInViewport({ ratio: 1 });
+  expect((await keys.boundingBox())!.height).toBeGreaterThan(200);
 });
 
 test("counts of a thousand pods stand whole beside their picture in the list", { tag: "@nightly" }, async ({ page, serve }, info) => {

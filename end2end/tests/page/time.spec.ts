@@ -75,8 +75,15 @@ test("a moment plays at its speed until it is the present", async ({ page, serve
   await rollout.story.locator("li").filter({ hasText: "Revision 3 starts" }).getByRole("button").click();
   await expect(page.getByRole("button", { name: "Play" })).toBeVisible();
   await page.getByLabel("Speed").selectOption("25");
+  const [moment, slider] = [page.getByTestId("moment"), page.getByRole("slider", { name: "Moment" })];
+  await expect(moment).toHaveText(/^2026-11-21 /);
+  const from = (await moment.textContent())!;
+  await expect(slider).toHaveAttribute("aria-valuetext", from);
   await page.locator("body").press("Space");
   await expect(page.getByRole("button", { name: "Stop" })).toBeVisible();
+  // Screen readers are not told each second that plays.
+  await expect(moment).not.toHaveText(from);
+  await expect(slider).toHaveAttribute("aria-valuetext", from);
   // Six seconds, at twenty times the speed.
   await page.getByLabel("Speed").selectOption("2000");
   await expect(rollout.live).toHaveText(/Recording/);
@@ -88,7 +95,10 @@ test("a moment plays at its speed until it is the present", async ({ page, serve
 test("while one looks at the past the present goes on and says so", async ({ page, serve, request }) => {
   const { server, rollout } = await openPlayed(page, serve, ["rollout", "rollout", "nginx"], "--when-watched");
   await expect(rollout.story).toContainText("Revision 1");
+  const slider = page.getByRole("slider", { name: "Moment" });
+  await expect(slider).toHaveAttribute("aria-valuetext", "now");
   await page.getByRole("button", { name: "Pause" }).click();
+  await expect(slider).toHaveAttribute("aria-valuetext", / \d\d:\d\d:\d\d UTC$/);
   await expect(page.getByTestId("back-to-live")).toHaveText(/To the latest, \d+ new/, { timeout: 60_000 });
   // The words are still those of the moment, as the server tells them of it.
   const then = await (await request.get(page.url())).text();
@@ -163,6 +173,8 @@ test("a link to a revision says when another one is live", { tag: "@nightly" }, 
   expect(link).toMatch(/nginx[?]uid=[0-9a-f-]{36}&revision=2$/);
   await page.goto(link);
   await expect(page.getByTestId("linked")).toBeHidden();
+  await expect(page.getByTestId("linked").getByRole("link")).toHaveCount(0);
+  await expect(page.getByRole("status").and(page.getByTestId("linked")), "screen readers know it before it has words").toHaveCount(1);
   // The page goes on; the link stays what it was.
   await expect(page.getByTestId("linked")).toHaveText("This link is to revision 2. Revision 3 is current now. Look at revision 2", { timeout: 30_000 });
   await page.getByRole("link", { name: "Look at revision 2" }).click();
