@@ -1,6 +1,6 @@
 //! Functions of the browser, in one place: all calls go through this module, and nothing else of the application names the browser's
 //! functions (`server/tests/all/architecture.rs` holds the sources to that; types of events and elements may stand anywhere, and the
-//! painter of the canvas is beside the other painters, in [`crate::score::paint`]).
+//! painter of the canvas is [`crate::score::canvas`]).
 //!
 //! Everything here runs in browsers only, from effects and event handlers. What it asks for and does not get (forbidden storage, no
 //! clipboard, no sound) is told as `None` or `false`, never as a panic. What goes on until somebody ends it is a guard, which ends it
@@ -32,7 +32,7 @@ pub use document::{
 pub use events::{click, closest, has_modifier, is_key, is_on, is_plain, listen, on_key, on_window};
 pub use frames::{chance, next_frame, run_after, run_after_effects, run_every, start_interval};
 pub use notification::Notifications;
-pub use socket::{Socket, SocketEvent};
+pub use socket::Socket;
 pub use sound::Sound;
 pub use storage::{remember, remember_here, remembered, remembered_here};
 pub use stream::Stream;

@@ -12,7 +12,12 @@ use crate::context::ReachedTitle;
 const SETTLED: Duration = Duration::from_secs(1);
 
 #[component]
-pub fn PageTitle(text: Signal<String>) -> impl IntoView {
+pub fn PageTitle(
+    text: Signal<String>,
+    /// What the page shows, where links lead to the same page of something else: that is a page that was reached as well.
+    #[prop(optional)]
+    place: Option<Memo<String>>,
+) -> impl IntoView {
     // The server writes titles after everything else, when signals of components are gone: it gets the text as it is now. It writes
     // them as they are, so nothing in them may begin an element.
     let harmless = |text: String| text.replace('<', "‹");
@@ -21,6 +26,9 @@ pub fn PageTitle(text: Signal<String>) -> impl IntoView {
     Effect::new(move |_| said.set(harmless(text.get())));
     let reached: Option<ReachedTitle> = use_context();
     Effect::new(move |_| {
+        if let Some(place) = place {
+            place.track();
+        }
         let Some(reached) = reached.filter(|reached| reached.note_page()) else { return };
         browser::next_frame(browser::focus_page);
         browser::run_after(SETTLED, move || {

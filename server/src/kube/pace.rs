@@ -42,7 +42,7 @@ pub struct Pace {
     pub credentials: Duration,
     /// Longest time of a command that prompts.
     pub credentials_interactive: Duration,
-    /// First wait after credentials were renewed, doubled with every time, and the longest.
+    /// Wait after the kubeconfig and its files were read again. For commands: the first wait, doubled with every run, and the longest.
     pub renewal: [Duration; 2],
     /// At the start, credentials that take longer than this count as silence.
     pub patience: Duration,
