@@ -1,5 +1,5 @@
-/// Signing in with a Kubernetes token or at a provider: what one sees then, and what becomes of an open page when the token is not good any
-/// more; links for who has no account.
+/// Sign-in with a Kubernetes token or at a provider: what the viewer sees, what happens to an open page when the token becomes invalid; share links for people without an
+/// account.
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { kubeconfig, providerBinary } from "../../fixtures/environment.ts";
