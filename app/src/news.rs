@@ -1,4 +1,4 @@
-//! Decides which changes of a Deployment a notification or a tone announces: recovery, or trouble. Pure.
+//! Decides which changes of a Deployment a notification or a tone announces: that it is healthy, or in trouble. Pure.
 //!
 //! The same state is not announced twice in a row, and there is at least a minute between two announcements about the same revision: a
 //! flapping readiness probe would otherwise ring every few seconds. A change within that minute is announced at its end, if it is still

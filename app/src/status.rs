@@ -119,7 +119,7 @@ pub struct KindStatus {
     pub kind: Kind,
     /// "connecting", "live", "stale" or "forbidden": the worst of its watches.
     pub state: &'static str,
-    /// Of a stale one: when it was last observed.
+    /// Last observation of a stale one.
     pub since_millis: Option<Millis>,
     /// The error of a stale one, in a sentence; else empty.
     pub why: String,

@@ -74,7 +74,7 @@ fn Actions(rollout: EpisodeRow, name: String) -> impl IntoView {
         view! { <p>"Its pods are no longer in the history."</p> }.into_any()
     };
     let label = format!("Actions for {name}, revision {}", rollout.revision);
-    // Of menus with the same name only one is open at a time.
+    // Menus with the same name are exclusive: only one is open at a time.
     view! {
         <details class="menu" name="actions">
             <summary aria-label=label.clone() title=label>"\u{22ef}"</summary>

@@ -31,7 +31,7 @@ pub struct Link {
     pub name: String,
     /// The moment of the link; `None` if it names none.
     pub at_millis: Option<Millis>,
-    /// What it will show later.
+    /// Content that the link will show later.
     pub later: &'static str,
     /// The text to copy.
     pub text: String,

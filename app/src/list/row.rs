@@ -78,7 +78,7 @@ pub fn revisions(replaces: Option<u64>, revision: Option<u64>) -> String {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
-    /// What the rows below have in common.
+    /// Common property of the rows below, in words.
     pub words: String,
     /// Address of the list of only these rows; `None` for a group.
     pub address: Option<String>,

@@ -48,7 +48,7 @@ test("every page works with the rights of the manifests, and names each right th
   const make = async (name: string, isWide: boolean, missing?: readonly [string, string], isPaged = missing?.[0] === "list") => {
     const own = `${name}-${started}`;
     const change = (role: Manifest) => {
-      // Of the two Roles the second one lacks it.
+      // The second of two Roles lacks the permission.
       const isChanged = missing && watches(role) && (isWide || role.text.includes(`namespace: ${namespaces[1]}`));
       return isChanged ? without(role, missing[0], missing[1].split(".")[0]!) : role;
     };

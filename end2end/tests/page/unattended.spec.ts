@@ -216,7 +216,7 @@ test("a new version reloads the wall, once, and once more ten minutes later", as
   await expect(page.locator(".tile")).toHaveCount(1);
   expect(loads).toBe(2);
   expect([await askedIn(1), await askedIn(2)]).toEqual([null, "yes"]);
-  // If the build still differs, the page does not reload again.
+  // If the build still differs, the page reloads itself again, because nobody operates it.
   await page.clock.fastForward("10:00").catch(() => undefined);
   await expect
     .poll(async () => {

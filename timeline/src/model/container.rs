@@ -77,7 +77,7 @@ impl Container {
     }
 
     /// Counts the restarts since `before`, in a pod that `is_over` or not. A status that was reset and then restored contains no new
-    /// restarts, and neither does its present end.
+    /// restarts, and its present end is not a restart.
     pub fn restarts_since(&self, before: &Self, is_over: bool) -> u32 {
         let ends = self.exits() - self.restarts;
         let counted = before.restarts.max(before.exits_before.saturating_sub(ends));

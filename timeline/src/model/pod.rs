@@ -115,9 +115,10 @@ impl Pod {
         self.states.first().map_or(self.created_at_millis, |(_, at)| *at)
     }
 
-    /// Returns since when it has trouble with a container. If the pod was ever ready: since the last ready time that was long enough for
-    /// the kubelet to forget earlier trouble, else since the first one, or since an earlier restart of the container after which it stayed
-    /// ready. If it was never ready: since the first end of the container, or its first observation. `story` is that of its Deployment.
+    /// Returns since when it has trouble with a container. If the pod was ever ready: since it stopped being ready after the last ready
+    /// time that was long enough for the kubelet to forget earlier trouble (after the first ready time, if none was that long), or since an
+    /// earlier restart of the container after which it stayed ready. If it was never ready: since the first end of the container, or its
+    /// first observation. `story` is that of its Deployment.
     pub fn trouble_since_millis(&self, container: &Container, story: &[Entry]) -> Millis {
         let is_long = |pair: &[(PodState, Millis)]| matches!(pair, [(state, since), (_, until)] if state.is_ready() && until - since >= FORGETS_MILLIS);
         let long_ready = self.states.windows(2).rposition(is_long);

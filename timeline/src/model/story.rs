@@ -61,7 +61,7 @@ impl LineKind {
 /// An entry of the story.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Its number in its Deployment; increases.
+    /// Its number among the entries of its Deployment; later entries have higher ones.
     pub id: u64,
     /// When it happened, in milliseconds: arrival by our clock; for Events their own time, at the end of its second.
     pub at_millis: Millis,

@@ -133,7 +133,7 @@ pub fn available_at(ready_since_millis: Option<Millis>, min_ready_seconds: u32) 
     ready_since_millis.map(|since| since.saturating_add(i64::from(min_ready_seconds) * 1000))
 }
 
-/// Returns whether an init container before this one still has to run: it is running, or ended after this one. An end of this one then
+/// Returns whether this container waits for an earlier init container, which is running, or ended after this one. An end of this one then
 /// belongs to the previous sandbox.
 pub fn awaits_init_container(container: &Container, containers: &[Container]) -> bool {
     let finished = |of: &Container| of.last_exit.as_ref().and_then(|exit| exit.finished_millis);

@@ -236,7 +236,7 @@ fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -
     let is_ahead = deployment.rollouts.last().is_some_and(|last| set.revision() > Some(last.revision));
     let now = &deployment.now;
     // An edit of undecoded fields is visible only by its effect: Recreate removes the existing pods, and the next ReplicaSet comes
-    // afterwards. A ReplicaSet that was scaled to zero shows it, until it is scaled up again.
+    // afterwards. After a scaling to zero, `desired_replicas` of the ReplicaSet is 0 until it is scaled up again.
     let is_recreate = now.spec.strategy == Strategy::Recreate
         && !now.spec.paused
         && now.spec.replicas > 0
@@ -245,8 +245,8 @@ fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -
     if is_recreate && set.now.counts.desired == 0 && has_pods() {
         return true;
     }
-    // While paused the controller creates no ReplicaSet and counts no pod of the template. If the template is known it is compared
-    // directly; pods after scaling up are counted a moment later.
+    // While paused the controller creates no ReplicaSet, and counts no pod of an edited template. Known templates are compared directly
+    // instead, because pods after a scaling up are counted a moment later.
     let is_known = set.now.template.is_some() && now.template.is_some();
     let is_paused_edit = !is_known
         && now.spec.paused

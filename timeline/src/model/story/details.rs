@@ -130,7 +130,7 @@ pub struct Restart {
     pub role: Role,
     /// Revision of the pod's ReplicaSet at that time.
     pub revision: Option<u64>,
-    /// How it ended last.
+    /// The last end of the container.
     pub end: ContainerEnd,
     /// Its restart was observed.
     pub was_seen: bool,
