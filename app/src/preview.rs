@@ -10,10 +10,10 @@ use timeline::{Millis, Workload};
 
 use crate::images::{ImageText, with_short_images};
 use crate::numbers::fixed;
+use crate::score::bars::{BarMark, Painter, paint};
 use crate::score::frame::Frame;
 use crate::score::ink::{DOT, Edge, Fill, Pattern};
 use crate::score::motion::Motion;
-use crate::score::paint::{BarMark, Painter, paint};
 use crate::score::{scale, scene};
 
 /// Size of the picture, in pixels.

@@ -64,6 +64,12 @@ impl NewEvent {
         self
     }
 
+    /// Returns whether it is one of the newer API, whose recorder neither combines Events nor leaves any out
+    /// (client-go `tools/events`).
+    fn is_of_scheduler(&self) -> bool {
+        self.component == "default-scheduler"
+    }
+
     fn reference(&self) -> ObjectReference {
         ObjectReference {
             api_version: Some(self.resource.api_version()),
@@ -99,8 +105,10 @@ impl Tokens {
 /// Memory of the components about their Events.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    alike: BTreeMap<(&'static str, String, Option<String>, &'static str), Alike>,
-    tokens: BTreeMap<(&'static str, String), Tokens>,
+    /// By component, UID, type and reason (`EventAggregatorByReasonFunc`).
+    alike: BTreeMap<(&'static str, String, &'static str, &'static str), Alike>,
+    /// By component, UID and type (`getSpamKey`).
+    tokens: BTreeMap<(&'static str, String, &'static str), Tokens>,
     /// Where the Event with this content is: it is counted up.
     known: BTreeMap<NewEvent, Key>,
     ends: VecDeque<(i64, Key)>,
@@ -121,30 +129,18 @@ impl Recorder {
     pub fn record(&mut self, mut new: NewEvent, now_millis: i64) -> Outcome {
         // Nodes and Namespaces have no namespace; their Events are in "default".
         let namespace = if new.key.namespace.is_empty() { "default".to_owned() } else { new.key.namespace.clone() };
-        let group = (new.component, new.uid.clone(), new.field_path.clone(), new.reason);
         self.forget(now_millis);
-        let alike = self.alike.entry(group).or_default();
-        if now_millis - alike.last_millis > ALIKE_MILLIS {
-            alike.messages.clear();
-        }
-        alike.last_millis = now_millis;
-        alike.messages.insert(new.message.clone());
         let mut identity = new.clone();
-        if alike.messages.len() >= ALIKE {
-            alike.messages.pop_first();
-            new.message = format!("(combined from similar events): {}", new.message);
-            identity.message = String::new();
+        if !new.is_of_scheduler() {
+            if self.remember_message(&new, now_millis) {
+                new.message = format!("(combined from similar events): {}", new.message);
+                // Those of all containers are one.
+                (identity.message, identity.field_path) = (String::new(), None);
+            }
+            if !self.take_token(&new, now_millis) {
+                return Outcome::Silence;
+            }
         }
-        let tokens = self
-            .tokens
-            .entry((new.component, new.uid.clone()))
-            .or_insert(Tokens { left: BURST, since_millis: now_millis });
-        tokens.left = tokens.refilled(now_millis);
-        tokens.since_millis = now_millis;
-        if tokens.left < 1.0 {
-            return Outcome::Silence;
-        }
-        tokens.left -= 1.0;
         if let Some(key) = self.known.get(&identity) {
             return Outcome::Again(key.clone(), new.message);
         }
@@ -154,6 +150,37 @@ impl Recorder {
         self.known.insert(identity, key.clone());
         self.ends.push_back((now_millis + LIFE_MILLIS, key.clone()));
         Outcome::New(Box::new(event(&new, &key, now_millis).into_object()))
+    }
+
+    /// Remembers the message of an Event. Returns whether the Event is combined with those alike.
+    fn remember_message(&mut self, new: &NewEvent, now_millis: i64) -> bool {
+        let group = (new.component, new.uid.clone(), new.r#type, new.reason);
+        let alike = self.alike.entry(group).or_default();
+        if now_millis - alike.last_millis > ALIKE_MILLIS {
+            alike.messages.clear();
+        }
+        alike.last_millis = now_millis;
+        alike.messages.insert(new.message.clone());
+        let is_combined = alike.messages.len() >= ALIKE;
+        if is_combined {
+            alike.messages.pop_first();
+        }
+        is_combined
+    }
+
+    /// Takes the token of an Event. Returns whether one was left.
+    fn take_token(&mut self, new: &NewEvent, now_millis: i64) -> bool {
+        let tokens = self
+            .tokens
+            .entry((new.component, new.uid.clone(), new.r#type))
+            .or_insert(Tokens { left: BURST, since_millis: now_millis });
+        tokens.left = tokens.refilled(now_millis);
+        tokens.since_millis = now_millis;
+        let is_left = tokens.left >= 1.0;
+        if is_left {
+            tokens.left -= 1.0;
+        }
+        is_left
     }
 
     /// Forgets what makes no difference any more, once it is as much as the components' caches hold.
@@ -186,8 +213,28 @@ impl Recorder {
     }
 }
 
+/// Counts an Event up that is said once more.
+pub fn count_up(event: &mut Event, message: String, now_millis: i64) {
+    event.message = Some(message);
+    if event.event_time.is_some() {
+        let series = event.series.get_or_insert_default();
+        // A series begins with the second time.
+        series.count = Some(series.count.unwrap_or(1) + 1);
+        series.last_observed_time = Some(time::micro(now_millis));
+    } else {
+        event.count = Some(event.count.unwrap_or(1) + 1);
+        event.last_timestamp = Some(time::second(now_millis));
+    }
+}
+
+/// Returns when an Event was last said.
+pub fn last_millis(event: &Event) -> Option<i64> {
+    let in_series = event.series.as_ref().and_then(|series| series.last_observed_time.as_ref());
+    let last = in_series.map(|time| time.0.as_millisecond());
+    last.or_else(|| event.last_timestamp.as_ref().map(time::millis))
+}
+
 fn event(new: &NewEvent, key: &Key, now_millis: i64) -> Event {
-    let is_scheduler = new.component == "default-scheduler";
     let mut event = Event {
         metadata: ObjectMeta {
             name: Some(key.name.clone()),
@@ -203,7 +250,7 @@ fn event(new: &NewEvent, key: &Key, now_millis: i64) -> Event {
         source: Some(EventSource::default()),
         ..Event::default()
     };
-    if is_scheduler {
+    if new.is_of_scheduler() {
         // The scheduler speaks the newer API, which has a time of its own and no counts.
         event.event_time = Some(time::micro(now_millis));
         event.action = Some(if new.reason == "Scheduled" { "Binding" } else { "Scheduling" }.to_owned());
@@ -248,6 +295,50 @@ mod tests {
         assert_eq!(new.len(), 10);
         assert_eq!(new.last().map(String::as_str), Some("(combined from similar events): no 9"));
         assert_eq!((again, silent), (15, 15));
+    }
+
+    /// What became of Events: "new", "again" or "silence".
+    fn outcomes(events: impl Iterator<Item = NewEvent>) -> Vec<&'static str> {
+        let mut recorder = Recorder::default();
+        let recorded = events.map(|event| match recorder.record(event, 0) {
+            Outcome::New(_) => "new",
+            Outcome::Again(..) => "again",
+            Outcome::Silence => "silence",
+        });
+        recorded.collect()
+    }
+
+    #[test]
+    fn warnings_do_not_use_up_the_events_that_are_none() {
+        let warnings = (0..26).map(|_| about("no".to_owned()).warning());
+        let recorded = outcomes(warnings.chain([about("no".to_owned())]));
+        assert_eq!(recorded[24..], ["again", "silence", "new"]);
+    }
+
+    #[test]
+    fn alike_events_of_two_containers_are_combined_and_those_of_another_type_are_not() {
+        let of = |number: i64| {
+            let container = if number % 2 == 0 { "web" } else { "proxy" };
+            about(format!("no {number}")).of_container("containers", container)
+        };
+        assert_eq!(outcomes((0..11).map(of))[8..], ["new", "new", "again"]);
+        let types = (0..12).map(|number| if number < 6 { of(number) } else { of(number).warning() });
+        assert_eq!(outcomes(types), ["new"; 12]);
+    }
+
+    #[test]
+    fn events_of_the_scheduler_are_neither_combined_nor_left_out_but_counted_in_a_series() {
+        let of = |message: String| NewEvent { component: "default-scheduler", ..about(message) };
+        let others = (0..27).map(|number| of(format!("no {number}")));
+        let recorded = outcomes(others.chain([of("no 0".to_owned())]));
+        assert_eq!((recorded[..27].to_vec(), recorded[27]), (vec!["new"; 27], "again"));
+        let key = Key::new("default", "web.1");
+        let mut event = event(&of("no".to_owned()), &key, 0);
+        assert_eq!((event.series.clone(), event.count, last_millis(&event)), (None, None, None));
+        count_up(&mut event, "no".to_owned(), 1_500);
+        count_up(&mut event, "no".to_owned(), 2_500);
+        assert_eq!((event.series.clone().unwrap().count, event.count), (Some(3), None));
+        assert_eq!((last_millis(&event), event.last_timestamp), (Some(2_500), None));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! | pods | live | module |
 //! |---|---|---|
 //! | with a word in the first image and no more | in a few steps, as KWOK plays them on the real control plane | [`simple`] |
-//! | with probes, init containers, ConfigMaps, arguments that their programs know, or a program that ends for good | in rounds, as with a real kubelet | [`detailed`] |
+//! | with probes, init containers, ConfigMaps, arguments that their programs know, a program that ends for good, or a container behind the first one that fails | in rounds, as with a real kubelet | [`detailed`] |
 //!
 //! The agenda has one entry for each pod, with the time at which its kubelet looks at it next.
 
@@ -13,7 +13,7 @@ mod simple;
 
 use k8s_openapi::api::core::v1::Pod;
 
-use self::pod::fail;
+use self::pod::{fail, warn};
 pub use self::simple::{killing, run_at_once};
 use crate::object::{Key, Resource};
 use crate::runtime::is_detailed;
@@ -58,6 +58,7 @@ pub fn run(world: &mut World, key: &Key) {
 /// Ends a pod because its node runs out of memory; its object stays until somebody deletes it.
 pub fn evict(world: &mut World, key: &Key) {
     let message = "The node was low on resource: memory.";
+    warn(world, key, "Evicted", message);
     world.mark_disrupted(key, "TerminationByKubelet", message);
     fail(world, key, "Evicted", message);
 }

@@ -122,11 +122,9 @@ pub(crate) fn refusals_of(node: &Node, spec: &PodSpec, pods: &[&Pod]) -> Vec<Str
     let tolerations = spec.tolerations.as_deref().unwrap_or_default();
     let mut taints = node::taints(node).iter().filter(|taint| taint.effect != "PreferNoSchedule");
     let is_tolerated = |taint: &Taint| tolerations.iter().any(|toleration| tolerates(toleration, taint));
-    if !taints.all(is_tolerated) {
+    // A node that has not reported yet has the taint `node.kubernetes.io/not-ready`.
+    if !taints.all(is_tolerated) || !node::is_ready(node) {
         return vec!["node(s) had untolerated taint(s)".to_owned()];
-    }
-    if !node::is_ready(node) {
-        return vec!["node(s) were not ready".to_owned()];
     }
     let labels = meta::labels(&node.metadata);
     let is_selected = spec.node_selector.iter().flatten().all(|(name, value)| labels.get(name) == Some(value));

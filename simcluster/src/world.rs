@@ -14,11 +14,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::agenda::{Agenda, Task};
 use crate::change::Stored;
-use crate::events::{LIFE_MILLIS, NewEvent, Outcome, Recorder};
+use crate::events::{self, LIFE_MILLIS, NewEvent, Outcome, Recorder};
 use crate::object::{Key, Kind, Object, Resource};
 use crate::runtime::{PodRecord, Step};
 use crate::store::{self, Store};
-use crate::time;
 
 pub use delete::{DeleteOptions, Propagation};
 
@@ -149,9 +148,7 @@ impl World {
 
     pub(crate) fn write_event(&mut self, event: NewEvent) {
         while let Some(key) = self.recorder.ended(self.now_millis) {
-            let event = self.store.typed::<Event>(&key);
-            let last = event.and_then(|event| event.last_timestamp.as_ref().map(time::millis));
-            match last {
+            match self.store.typed::<Event>(&key).and_then(events::last_millis) {
                 Some(last) if last + LIFE_MILLIS > self.now_millis => self.recorder.keep(key, last),
                 _ => {
                     self.recorder.remove(&key);
@@ -162,12 +159,8 @@ impl World {
         match self.recorder.record(event, self.now_millis) {
             Outcome::New(event) => self.put(*event),
             Outcome::Again(key, message) => {
-                let now = time::second(self.now_millis);
-                self.modify::<Event>(&key, Write::Spec, |event| {
-                    event.count = Some(event.count.unwrap_or(1) + 1);
-                    event.last_timestamp = Some(now);
-                    event.message = Some(message);
-                });
+                let now = self.now_millis;
+                self.modify::<Event>(&key, Write::Spec, |event| events::count_up(event, message, now));
             }
             Outcome::Silence => {}
         }

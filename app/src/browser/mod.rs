@@ -1,5 +1,5 @@
 //! The browser's functions in one place: nothing else in the application names them. `server/tests/all/architecture.rs` checks the sources.
-//! Types of events and elements may be used anywhere; the painter of the canvas is in [`crate::score::paint`].
+//! Types of events and elements may be used anywhere; the painter of the canvas is [`crate::score::canvas`].
 //!
 //! Everything here runs in browsers only, from effects and event handlers. A function that the browser lacks or refuses (storage,
 //! clipboard, sound) returns `None` or `false` and does not panic. Something that lasts is a guard, which ends it when dropped, or a handle
@@ -31,7 +31,7 @@ pub use document::{
 pub use events::{click, closest, has_modifier, is_key, is_on, is_plain, listen, on_key, on_window};
 pub use frames::{chance, next_frame, run_after, run_after_effects, run_every, start_interval};
 pub use notification::Notifications;
-pub use socket::{Socket, SocketEvent};
+pub use socket::Socket;
 pub use sound::Sound;
 pub use storage::{remember, remember_here, remembered, remembered_here};
 pub use stream::Stream;

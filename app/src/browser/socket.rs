@@ -1,21 +1,8 @@
-//! A websocket: its events go to one callback, their bytes are passed on.
+//! A websocket: its events go to callbacks.
 
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{BinaryType, CloseEvent, MessageEvent, WebSocket};
-
-/// Event of a socket.
-pub enum SocketEvent {
-    /// It is open.
-    Opened,
-    /// Bytes arrived.
-    Bytes(Vec<u8>),
-    /// It is closed, or could not be opened.
-    Closed {
-        /// Why, as the other end says it.
-        code: u16,
-    },
-}
 
 /// An open or opening socket; dropping it closes it and ends its callbacks.
 pub struct Socket {
@@ -26,18 +13,23 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Opens a socket to a path of this page's server; `None` where the browser has none.
-    pub fn open(path: &str, on: impl Fn(SocketEvent) + Clone + 'static) -> Option<Self> {
+    /// Opens a socket to a path of this page's server; `None` where the browser has none. `on_close` takes the code with which
+    /// the other end says why the socket is closed, or could not be opened.
+    pub fn open(
+        path: &str,
+        on_open: impl Fn() + 'static,
+        on_bytes: impl Fn(Vec<u8>) + 'static,
+        on_close: impl Fn(u16) + 'static,
+    ) -> Option<Self> {
         let location = window().location();
         let scheme = if location.protocol().ok()? == "https:" { "wss" } else { "ws" };
         let socket = WebSocket::new(&format!("{scheme}://{}{path}", location.host().ok()?)).ok()?;
         socket.set_binary_type(BinaryType::Arraybuffer);
-        let (on_open, on_bytes, on_close) = (on.clone(), on.clone(), on);
-        let opened = Closure::new(move || on_open(SocketEvent::Opened));
+        let opened = Closure::new(on_open);
         let message = Closure::new(move |event: MessageEvent| {
-            on_bytes(SocketEvent::Bytes(js_sys::Uint8Array::new(&event.data()).to_vec()));
+            on_bytes(js_sys::Uint8Array::new(&event.data()).to_vec());
         });
-        let closed = Closure::new(move |event: CloseEvent| on_close(SocketEvent::Closed { code: event.code() }));
+        let closed = Closure::new(move |event: CloseEvent| on_close(event.code()));
         socket.set_onopen(Some(opened.as_ref().unchecked_ref()));
         socket.set_onmessage(Some(message.as_ref().unchecked_ref()));
         socket.set_onclose(Some(closed.as_ref().unchecked_ref()));

@@ -16,7 +16,8 @@ pub fn Popup(
     view! {
         <button type="button" class=class title=title popovertarget=id>{label}</button>
         <div id=id class="popup" popover="auto" role="dialog" aria-label=label data-testid=id>
-            <button type="button" class="close" popovertarget=id popovertargetaction="hide" aria-label="Close" title="Close (Esc)">"\u{d7}"</button>
+            // It takes the focus when the popup opens, also by a key.
+            <button type="button" class="close" autofocus popovertarget=id popovertargetaction="hide" aria-label="Close" title="Close (Esc)">"\u{d7}"</button>
             <h2>{label}</h2>
             {children()}
         </div>

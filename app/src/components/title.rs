@@ -12,7 +12,12 @@ use crate::context::ReachedTitle;
 const SETTLED: Duration = Duration::from_secs(1);
 
 #[component]
-pub fn PageTitle(text: Signal<String>) -> impl IntoView {
+pub fn PageTitle(
+    text: Signal<String>,
+    /// Subject of the page, if its links lead to the same page of another subject: that also counts as a newly opened page.
+    #[prop(optional)]
+    place: Option<Memo<String>>,
+) -> impl IntoView {
     // The server writes titles last, when signals of components are disposed, so it gets the present text. It does not escape them, so the
     // text must not contain the start of an element.
     let harmless = |text: String| text.replace('<', "‹");
@@ -21,6 +26,9 @@ pub fn PageTitle(text: Signal<String>) -> impl IntoView {
     Effect::new(move |_| said.set(harmless(text.get())));
     let reached: Option<ReachedTitle> = use_context();
     Effect::new(move |_| {
+        if let Some(place) = place {
+            place.track();
+        }
         let Some(reached) = reached.filter(|reached| reached.note_page()) else { return };
         browser::next_frame(browser::focus_page);
         browser::run_after(SETTLED, move || {

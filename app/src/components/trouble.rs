@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-/// Shows the error; screen readers announce it first.
+/// Shows the error; screen readers announce it first. Its id is `trouble`, to which the invalid input refers.
 #[component]
 pub fn Trouble(words: String) -> impl IntoView {
-    (!words.is_empty()).then(|| view! { <p class="banner" role="alert" data-testid="trouble">{words}</p> })
+    (!words.is_empty()).then(|| view! { <p id="trouble" class="banner" role="alert" data-testid="trouble">{words}</p> })
 }

@@ -15,7 +15,7 @@ use timeline::wire::{
 };
 
 use super::link::{LinkEffect, LinkEvent, LinkState, step};
-use crate::browser::{self, Socket, SocketEvent, page_millis};
+use crate::browser::{self, Socket, page_millis};
 use crate::exported::Exported;
 use crate::rows::set_if_new;
 
@@ -270,33 +270,38 @@ impl Client {
 
     fn connect(&self) {
         self.0.socket.replace(None);
-        let client = self.clone();
-        let socket = Socket::open(&at(STREAM), move |event| match event {
-            SocketEvent::Opened => client.handle_event(LinkEvent::Opened),
+        let (opened, heard, closed) = (self.clone(), self.clone(), self.clone());
+        let socket = Socket::open(
+            &at(STREAM),
+            move || opened.handle_event(LinkEvent::Opened),
+            move |bytes| heard.receive(&bytes),
+            move |code| closed.handle_close(code),
+        );
+        self.0.socket.replace(socket);
+    }
+
+    fn handle_close(&self, code: u16) {
+        match code {
             // The same would be refused again: it is tried as seldom as a server that says nothing.
-            SocketEvent::Closed { code: REFUSED } => {}
-            SocketEvent::Closed { code: OPEN_AGAIN } => {
-                let client = client.clone();
+            REFUSED => {}
+            OPEN_AGAIN => {
+                let client = self.clone();
                 // Not within the callback of the socket that gives way to the next one.
                 browser::run_after(Duration::ZERO, move || client.handle_event(LinkEvent::OpenAgain));
             }
-            SocketEvent::Closed { code } => {
+            _ => {
                 // Whoever looks is not known any more, or not yet: the server leads to where one signs in, and back. A proxy may name
                 // them to pages and not to streams: the page then stays and tries again, as it does until the server responds.
                 if code == SIGN_IN_REQUIRED && remember_reload(SIGN_IN) {
                     browser::reload();
                 }
-                client.handle_event(LinkEvent::Closed);
+                self.handle_event(LinkEvent::Closed);
             }
-            SocketEvent::Bytes(bytes) => {
-                client.handle_event(LinkEvent::Heard);
-                client.receive(&bytes);
-            }
-        });
-        self.0.socket.replace(socket);
+        }
     }
 
     fn receive(&self, bytes: &[u8]) {
+        self.handle_event(LinkEvent::Heard);
         match wire::decode(bytes) {
             // While several servers behind one address are updated, connections of a wall lead to either build: one of them decides.
             // A server with another protocol refuses a tile, which tries again later.

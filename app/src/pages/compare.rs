@@ -13,9 +13,11 @@ use crate::compare::{ComparePayload, Course};
 use crate::components::header::{Breadcrumbs, Header, Section};
 use crate::components::page_keys::KeyHelp;
 use crate::components::preview::preview;
+use crate::components::rollout::bars::{dashes, filling};
+use crate::components::state_marks::Swatch;
 use crate::detail::pod::STEPS;
 use crate::images::ImageText;
-use crate::score::ink::PodLook;
+use crate::score::ink::{Ink, PodLook};
 
 /// Width of pictures, in units.
 const WIDTH: f64 = 720.0;
@@ -243,7 +245,7 @@ fn Place(took: Millis, durations: Vec<(u64, Millis)>, beside: Option<u64>) -> im
     }
 }
 
-/// Startup of pods: a line each, in the colours of their states, and in words.
+/// Startup of pods: a line each, in the colours and patterns of their states, and in words.
 #[component]
 fn StartupPicture(startup: Startup, is_going_on: bool) -> impl IntoView {
     let Startup { steps, whole, pods, more } = startup;
@@ -256,9 +258,13 @@ fn StartupPicture(startup: Startup, is_going_on: bool) -> impl IntoView {
             let (begin, end) = (x(from), x(from + took));
             from += took;
             let words = format!("{}: {name} after {}", pod.name, duration_in_words(*took));
+            // As legends draw the state: colours of neighbours are alike.
+            let Ink { colour, roomy, edge, .. } = PodLook::In(state).ink();
+            let (fill, opacity) = filling(colour, roomy, "tile-");
+            let (stroke, dashes) = (edge.map(|_| colour.var()), edge.and_then(dashes));
             view! {
                 <rect x=rounded(begin) y=rounded(row as f64 * LINE + 1.0) width=rounded(end - begin) height=rounded(LINE - 2.0)
-                    fill=PodLook::In(state).ink().colour.var()><title>{words}</title></rect>
+                    fill=fill fill-opacity=opacity stroke=stroke stroke-dasharray=dashes><title>{words}</title></rect>
             }
         });
         parts.collect_view()
@@ -270,7 +276,7 @@ fn StartupPicture(startup: Startup, is_going_on: bool) -> impl IntoView {
     });
     let said = whole_words(whole, is_going_on);
     let rows = steps.into_iter().filter(|step| step.slowest_millis >= NO_TIME_MILLIS).map(|step| {
-        let key = view! { <svg class="step" viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" fill=PodLook::In(step.state).ink().colour.var()></rect></svg> };
+        let key = view! { <Swatch look=PodLook::In(step.state)/> };
         [
             (key, step.name).into_any(),
             step.pods.to_string().into_any(),

@@ -39,6 +39,7 @@ pub fn DeploymentsPage() -> impl IntoView {
         move || if board.is_linked.get() { String::new() } else { server_unreachable(None, overall.read().all > 0) };
     let next = move || if board.is_linked.get() { String::new() } else { next_try(live.retry_seconds.get()) };
     let is_part = move || query.with(|query| query.cluster.is_some() || query.namespace.is_some());
+    let heading = Memo::new(move |_| words::heading(&query.read()));
     let trail = move || {
         let Query { cluster, namespace, .. } = query.get();
         Breadcrumbs {
@@ -62,7 +63,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     // An empty list needs no search and no legend.
     let class = move || if overall.read().all == 0 && words::is_whole(&query.read()) { "list empty" } else { "list" };
     view! {
-        <PageTitle text=Signal::derive(move || words::tab_title(&overall.read(), &query.read(), board.is_linked.get()))/>
+        <PageTitle place=heading text=Signal::derive(move || words::tab_title(&overall.read(), &query.read(), board.is_linked.get()))/>
         <Header section=Section::Deployments trail=trail wall=Signal::derive(move || Some(address::wall(&query.read())))>
             <span id="count" class="muted wide">{move || words::summary(&overall.read())}</span>
             <Clusters board/>
@@ -70,7 +71,7 @@ pub fn DeploymentsPage() -> impl IntoView {
         <Banner test_id="banner" words=lost countdown=next/>
         <Banner test_id="trouble" words=move || words::trouble(&overall.read(), zone) countdown=move || words::next_retry(&overall.read(), zone)/>
         <main class=class data-testid="overview">
-            <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href=at("/") aria-label="All Deployments">"All"</a><span class="muted recorded">{recorded}</span></h1>
+            <h1>{move || heading.get()}" "<a class=move || if is_part() { "choice" } else { "unused" } href=at("/") aria-label="All Deployments">"All"</a><span class="muted recorded">{recorded}</span></h1>
             <Filter board search/>
             // Below the links of the filter, so that those do not move when the notice changes.
             <Banner test_id="mistake" words=move || overall.read().trouble.clone()/>

@@ -35,12 +35,13 @@ pub enum SignInMethod {
 #[component]
 pub(crate) fn SignIn(page: SignInPayload) -> impl IntoView {
     let SignInPayload { to, trouble, way } = page;
+    let is_wrong = !trouble.is_empty();
     let way = match way {
         SignInMethod::Token => view! {
             <p>"Paste a Kubernetes token. You see the namespaces in which it may list pods."</p>
             <form method="post" action=at("/sign-in") class="sign-in">
                 <input type="hidden" name="to" value=to/>
-                <label>"Kubernetes token "<input type="password" name="token" required autocomplete="off" spellcheck="false" autofocus/></label>
+                <label>"Kubernetes token "<input type="password" name="token" required autocomplete="off" spellcheck="false" autofocus aria-describedby=is_wrong.then_some("trouble") aria-invalid=is_wrong.then_some("true")/></label>
                 <button type="submit">"Sign in"</button>
             </form>
             <p class="muted">"To create one: "<code>"kubectl create token NAME -n NAMESPACE"</code>". The token is stored encrypted in a cookie of this browser, and nowhere else."</p>

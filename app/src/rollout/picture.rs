@@ -12,12 +12,12 @@ use crate::elements::{Elements, Neighbour, neighbour_key};
 use crate::numbers::{fixed, thousandths};
 use crate::rows::{Rows, set_if_new};
 use crate::scoped::ScopedSignal;
+use crate::score::bars::BarMark;
 use crate::score::budget::{HEIGHT, Strip};
 use crate::score::frame::Frame;
 use crate::score::ink::{Pattern, PodLook};
 use crate::score::lanes::BandHeading;
 use crate::score::order::PodOrder;
-use crate::score::paint::BarMark;
 use crate::score::scene::{BandRow, Bars, GapArea, HeadPlace, PodHead, Scene};
 use crate::score::style_sheet;
 

@@ -1,4 +1,4 @@
-//! The look of each state in the picture: one table for every painter ([`super::paint`]). CONTRIBUTING.md says what else a new state
+//! The look of each state in the picture: one table for every painter ([`super::bars::paint`]). CONTRIBUTING.md says what else a new state
 //! touches.
 
 use timeline::model::PodState;

@@ -4,17 +4,17 @@
 //! ```text
 //!   model ─► lanes (bands, slots) ─► places (pixels) ─► scene: bars, ribbon, budget as marks and objects
 //!                                                         │
-//!   ink (what states look like) ─► paint ─► elements, a canvas, a preview's file
+//!   ink (what states look like) ─► bars::paint ─► elements, a canvas, a preview's file
 //! ```
 
 pub mod bars;
 pub mod budget;
+pub mod canvas;
 pub mod frame;
 pub mod ink;
 pub mod lanes;
 pub mod motion;
 pub mod order;
-pub mod paint;
 pub mod places;
 pub mod ribbon;
 pub mod scale;

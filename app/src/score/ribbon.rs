@@ -4,10 +4,9 @@
 use timeline::model::{Pod, PodState};
 use timeline::{Millis, order};
 
-use super::bars::{Segment, segments};
+use super::bars::{BarMark, Segment, segments};
 use super::frame::Frame;
 use super::ink::PodLook;
-use super::paint::BarMark;
 use super::places::{Density, PlacedBand};
 
 /// The states of a row from top to bottom: pods that are there for long lie above those that come and go, as in rows of

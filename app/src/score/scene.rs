@@ -9,12 +9,11 @@ use timeline::view::View;
 use timeline::wire::Said;
 use timeline::{Millis, Model, Uid, order};
 
-use super::bars;
+use super::bars::{self, BarMark};
 use super::budget::{self, Strip};
 use super::frame::Frame;
 use super::ink::PodLook;
 use super::lanes::{self, Band, BandHeading};
-use super::paint::BarMark;
 use super::places::{self, BandPlace, PlacedBand};
 use super::ribbon;
 use crate::score::motion::Motion;

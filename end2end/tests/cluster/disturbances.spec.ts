@@ -3,7 +3,7 @@
 import { cluster, expect, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
-test("a killed pod raises no revision and lingers beside its replacement", async ({ page, serve, tell }) => {
+test("a killed pod raises no revision and lingers beside its replacement", { tag: "@nightly" }, async ({ page, serve, tell }) => {
   const server = await serve(Server.watching);
   const story = tell("kill-pod");
   const rollout = new RolloutPage(page);
@@ -21,7 +21,7 @@ test("a killed pod raises no revision and lingers beside its replacement", async
   await expect(rollout.story).toContainText("was deleted, not by the rollout; the Deployment stays at revision");
 });
 
-test("a relabelled pod moves out of rotation and back", async ({ page, serve, tell }) => {
+test("a relabelled pod moves out of rotation and back", { tag: "@nightly" }, async ({ page, serve, tell }) => {
   const server = await serve(Server.watching);
   const story = tell("relabel-pod");
   const rollout = new RolloutPage(page);

@@ -5,7 +5,7 @@ import { expect, openLive, test } from "../../fixtures/test.ts";
 import { kubeconfig, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
-test("what was rolled out is there after the server was killed, as a list, as a gap and pod by pod", async ({ page, serve, tell }) => {
+test("what was rolled out is there after the server was killed, as a list, as a gap and pod by pod", { tag: "@nightly" }, async ({ page, serve, tell }) => {
   const story = tell("rollout");
   const folder = temporaryFolder();
   const first = await serve(() => Server.start(["serve", "--kubeconfig", kubeconfig(), "--data-dir", folder]));
@@ -68,6 +68,8 @@ test("what was rolled out is there after the server was killed, as a list, as a 
       expect(violations.map(({ id, nodes }) => `${address} ${theme} ${id}: ${nodes.map((node) => node.html).join(" ")}`)).toEqual([]);
     }
   }
+  // The steps of a start are told by patterns as well: the colours of neighbours are alike.
+  for (const pattern of ["hatch", "dots"]) await expect(page.getByTestId("startup").first().locator(`rect[fill="url(#tile-${pattern})"]`).first()).toBeAttached();
 });
 
 test("a folder that cannot be written is said, and the page goes on", async ({ page, serve, tell }) => {

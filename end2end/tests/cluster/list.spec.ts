@@ -5,7 +5,7 @@ import { expect, openLive, test } from "../../fixtures/test.ts";
 import { kubeconfig, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
-test("three namespaces and three clusters, of which one is dead, on one list and one wall", async ({ page, serve, tell }) => {
+test("three namespaces and three clusters, of which one is dead, on one list and one wall", { tag: "@nightly" }, async ({ page, serve, tell }) => {
   const [rollout, stuck, killed] = [tell("rollout"), tell("image-missing"), tell("kill-pod")];
   const dead = `${temporaryFolder()}/dead.json`;
   writeFileSync(dead, JSON.stringify({ apiVersion: "v1", kind: "Config", "current-context": "d", contexts: [{ name: "d", context: { cluster: "d", user: "d" } }], clusters: [{ name: "d", cluster: { server: "http://127.0.0.1:9" } }], users: [{ name: "d", user: {} }] }));

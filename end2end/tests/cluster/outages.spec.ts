@@ -3,7 +3,7 @@
 import { cluster, expect, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
-test("a server that is killed and started again is noticed, and the page recovers by itself", async ({ page, serve, tell, complaints }) => {
+test("a server that is killed and started again is noticed, and the page recovers by itself", { tag: "@nightly" }, async ({ page, serve, tell, complaints }) => {
   const server = await serve(Server.watching);
   const story = tell("rollout");
   const rollout = new RolloutPage(page);

@@ -29,7 +29,7 @@ test("revision 2 replaces revision 1 before our eyes", async ({ page, serve, tel
   expect(await rollout.isUnreloaded()).toBe(true);
 });
 
-test("a reload in the middle of a rollout shows the same state, also without scripts", async ({ page, serve, tell, browser }) => {
+test("a reload in the middle of a rollout shows the same state, also without scripts", { tag: "@nightly" }, async ({ page, serve, tell, browser }) => {
   const server = await serve(Server.watching);
   const story = tell("failing-rollout-halts-then-undo");
   const address = server.page(cluster, story.namespace, "web");

@@ -53,7 +53,7 @@ test("wait: an image that is not there fails fast, with evidence; then the rollb
   expect(document.deployments[0]!.rollouts.length).toBeGreaterThan(0);
 });
 
-test("trace: lines where standard output is no terminal", async ({ tell }) => {
+test("trace: lines where standard output is no terminal", { tag: "@nightly" }, async ({ tell }) => {
   const story = tell("rollout");
   await story.next();
   const traced = rollcast(["trace", "deployment/nginx", ...here(story.namespace)], /Revision 2 is complete after/);

@@ -18,7 +18,7 @@ test("a page comes alive and moves by itself", async ({ tab, serve }) => {
   await says(tab, "verdict", /^Revision 3 is complete/);
 });
 
-test("the theme is the system's, or the address's", async ({ tab, serve }) => {
+test("the theme is the system's, or the address's", { tag: "@nightly" }, async ({ tab, serve }) => {
   const server = await serve(held);
   for (const [query, isDark] of [["", true], ["?theme=light", false], ["?theme=dark", true]] as const) {
     await tab.goto(server.page(...rollover) + query);
@@ -28,7 +28,7 @@ test("the theme is the system's, or the address's", async ({ tab, serve }) => {
   }
 });
 
-test("from the list to a Deployment and back nothing is loaded", async ({ tab, serve }) => {
+test("from the list to a Deployment and back nothing is loaded", { tag: "@nightly" }, async ({ tab, serve }) => {
   const server = await serve(() => Server.start(["replay", ...["rollover", "rollout", "kill-pod"].map(recording), "--hold-at", "12"]));
   await tab.goto(server.address);
   await isLive(tab);
@@ -44,7 +44,7 @@ test("from the list to a Deployment and back nothing is loaded", async ({ tab, s
   expect(await tab.evaluate(() => document.documentElement.dataset["mark"])).toBe("kept");
 });
 
-test("keys step through changes, and back to live", async ({ tab, serve }) => {
+test("keys step through changes, and back to live", { tag: "@nightly" }, async ({ tab, serve }) => {
   const server = await serve(held);
   await tab.goto(server.page(...rollover));
   await isLive(tab);
@@ -90,7 +90,7 @@ test("details of a pod open and close, by click and by keys", async ({ tab, serv
   await expect.poll(() => tab.evaluate(() => document.activeElement?.getAttribute("data-testid")), { message: "where it was" }).toBe("pod");
 });
 
-test("who drags along a pod's bar sees another moment and opens nothing", async ({ tab, serve }) => {
+test("who drags along a pod's bar sees another moment and opens nothing", { tag: "@nightly" }, async ({ tab, serve }) => {
   const server = await serve(held);
   await tab.goto(server.page(...rollover));
   await isLive(tab);

@@ -39,7 +39,7 @@ test("from the list to a Deployment and back nothing is loaded, and socket, sear
 const toList = (page: Page) => page.getByRole("link", { name: "Deployments", exact: true }).click();
 const rolloverRow = (page: Page) => page.getByTestId("deployment").filter({ hasText: "rollover" });
 
-test("after Back and Forward the list has its own address, and Back leads from it", async ({ page, serve }) => {
+test("after Back and Forward the list has its own address, and Back leads from it", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(held);
   const { verdict } = new RolloutPage(page);
   await openLive(page, server.page("kill-pod", "kill-pod", "nginx"));
@@ -58,7 +58,7 @@ test("after Back and Forward the list has its own address, and Back leads from i
   await expect(page).toHaveURL(server.page(...rollover));
 });
 
-test("after Back and Forward a Deployment has its own address, and details of its pods", async ({ page, serve }) => {
+test("after Back and Forward a Deployment has its own address, and details of its pods", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(held);
   const rollout = new RolloutPage(page);
   await openLive(page, `${server.address}/clusters/rollover`);
@@ -96,7 +96,7 @@ test.describe("somewhere else on the earth", () => {
     await expect(moment).toHaveText(/UTC[+]05:30$/);
   });
 
-  test("notifications tell times in the viewer's zone", async ({ page, serve }) => {
+  test("notifications tell times in the viewer's zone", { tag: "@nightly" }, async ({ page, serve }) => {
     const told = await takeNotifications(page);
     const server = await serve(() => Server.replaying("deadline-exceeded", "--when-watched"));
     await page.goto(server.page("deadline-exceeded", "deadline-exceeded", "web"));
@@ -105,7 +105,7 @@ test.describe("somewhere else on the earth", () => {
     expect((await told()).join()).not.toMatch(/UTC(?![+])/);
   });
 
-  test("the longest moment has room in the header of the smallest phone", async ({ page, serve }) => {
+  test("the longest moment has room in the header of the smallest phone", { tag: "@nightly" }, async ({ page, serve }) => {
     const server = await serve(() => Server.replaying("deadline-exceeded", "--hold-at", "12"));
     await page.setViewportSize({ width: 320, height: 640 });
     await page.goto(`${server.page("deadline-exceeded", "deadline-exceeded", "web")}?at=2026-11-21T04:53:40Z`);
@@ -133,7 +133,7 @@ test("where WebAssembly is forbidden the page says so and stays as it was render
 });
 
 for (const [what, file] of [["start does", /start[.]js/], ["bindings do", /rollcast[.]js/], ["code does", /rollcast_bg[.]wasm/]] as const) {
-  test(`a program whose ${what} not come is asked for again, and the page says so until it is there`, async ({ page, serve, complaints }) => {
+  test(`a program whose ${what} not come is asked for again, and the page says so until it is there`, { tag: what === "code does" ? [] : "@nightly" }, async ({ page, serve, complaints }) => {
     await page.clock.install();
     const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
     await page.route(file, (route) => route.abort());
@@ -235,7 +235,7 @@ test("an address that the browser refuses is tried again", async ({ page, serve 
   await expect(page.getByTestId("stopped")).toBeHidden();
 });
 
-test("a browser that refuses many changes of the address, as Safari does, is not asked for them", async ({ page, serve }) => {
+test("a browser that refuses many changes of the address, as Safari does, is not asked for them", { tag: "@nightly" }, async ({ page, serve }) => {
   await limitAddressChanges(page, 100, 30_000);
   const server = await serve(held);
   const rollout = new RolloutPage(page);

@@ -30,7 +30,7 @@ test("a tab in the background tells in its title and its icon how a rollout ends
 });
 
 for (const path of ["/", "/wall"])
-  test(`a list in the background tells in its title what goes on: ${path}`, async ({ page, serve }) => {
+  test(`a list in the background tells in its title what goes on: ${path}`, { tag: path === "/" ? [] : "@nightly" }, async ({ page, serve }) => {
     await hide(page);
     const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
     await page.goto(server.address + path);
@@ -38,7 +38,7 @@ for (const path of ["/", "/wall"])
     await expect(page).toHaveTitle(/^Nothing in progress/, { timeout: 30_000 });
   });
 
-test("details are not asked for again while nobody looks", async ({ page, serve }) => {
+test("details are not asked for again while nobody looks", { tag: "@nightly" }, async ({ page, serve }) => {
   await hide(page);
   let [asked, frames] = [0, 0];
   page.on("request", (request) => { if (/[/]share[?]part$/.test(request.url())) asked++; });
@@ -161,7 +161,7 @@ const FAULTS: Record<string, (viewer: WebSocketRoute) => void> = {
   "the link breaks": (viewer) => void viewer.close(),
 };
 for (const [what, fault] of Object.entries(FAULTS)) {
-  test(`a moment is asked for again when ${what}`, async ({ page, serve }) => {
+  test(`a moment is asked for again when ${what}`, { tag: what === "the link breaks" ? [] : "@nightly" }, async ({ page, serve }) => {
     let questions = 0;
     await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
       const server = viewer.connectToServer();

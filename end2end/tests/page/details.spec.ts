@@ -26,7 +26,7 @@ test("a pod opens with its history, conditions and commands", async ({ page, ser
   await expect(detail).toHaveCount(0);
 });
 
-test("the line of a state that lasts stays the same one while its duration grows", async ({ page, serve }) => {
+test("the line of a state that lasts stays the same one while its duration grows", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(() => Server.simulating());
   const rollout = await openWatched(page, server.page("playground", "default", "web"));
   await rollout.pods(1, "available").first().click();

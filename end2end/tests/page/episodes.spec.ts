@@ -4,7 +4,7 @@ import { temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
 
-test("a killed pod that is replaced is a recovery of its own, with a page that says so", async ({ page, serve }) => {
+test("a killed pod that is replaced is a recovery of its own, with a page that says so", { tag: "@nightly" }, async ({ page, serve }) => {
   test.setTimeout(300_000);
   const server = await serve(() => Server.simulating(["--speed", "5", "--data-dir", temporaryFolder()]));
   const ask = async (query: string) => ((await (await page.request.get(`${server.address}/api/v1/rollouts?${query}`)).json()) as { rollouts: { title: string; endedMillis: number | null }[] }).rollouts;

@@ -1,6 +1,7 @@
 /// An exported file: opened from the disk, without a server and without a network.
 
 import { AxeBuilder } from "@axe-core/playwright";
+import { isWhole } from "../../fixtures/environment.ts";
 import { exported } from "../../fixtures/export.ts";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
 
@@ -57,7 +58,7 @@ test("a file is complete without scripts, and accessible in both themes", async 
   await expect(still.getByTestId("verdict")).toContainText("Revision 2 could not start: image image-1:tag-");
   await expect(still.getByTestId("story")).toContainText("Revision 2 starts");
   await context.close();
-  for (const colorScheme of ["light", "dark"] as const) {
+  for (const colorScheme of isWhole ? ["light", "dark"] as const : ["dark"] as const) {
     await page.emulateMedia({ colorScheme });
     await page.goto(file);
     await isLive(page, "Recording");

@@ -78,7 +78,7 @@ test("a click opens the pod that was pressed, though the picture moves before th
   await expect(page.getByTestId("pod-detail")).toContainText(name!);
 });
 
-test("the list of keys opens with ? on every page of the program", async ({ page, serve }) => {
+test("the list of keys opens with ? on every page of the program", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(held);
   const below = new URL(server.page(...place));
   for (const path of ["/", below.pathname, `${below.pathname}/rollouts`]) {
@@ -88,12 +88,13 @@ test("the list of keys opens with ? on every page of the program", async ({ page
       await page.keyboard.press("?");
       await expect(page.getByTestId("keys"), path).toBeVisible({ timeout: 500 });
     }).toPass({ timeout: 20_000 });
+    await expect(page.getByTestId("keys").getByRole("button", { name: "Close" }), path).toBeFocused();
     await page.keyboard.press("Escape");
     await expect(page.getByTestId("keys"), path).toBeHidden();
   }
 });
 
-test("after a panel the focus is on the pod whose bar was chosen", async ({ page, serve }) => {
+test("after a panel the focus is on the pod whose bar was chosen", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(held);
   await openLive(page, server.address);
   await page.keyboard.press("j");

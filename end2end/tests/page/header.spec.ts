@@ -149,7 +149,7 @@ test("a link for others is made from the page that one comes from, and copied", 
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await page.getByTestId("link").textContent());
 });
 
-test("the name is there however long all names are", async ({ page, serve }, info) => {
+test("the name is there however long all names are", { tag: "@nightly" }, async ({ page, serve }, info) => {
   const long = (word: string) => `${word}-${"a-long-name-".repeat(6)}`.slice(0, 62) + "z";
   const file = info.outputPath(`${long("cluster")}.jsonl`);
   const replaced = recorded([{ revision: 1, wanted: 1, pods: ["available"] }], 0).join("\n").replaceAll('"shop"', `"${long("namespace")}"`).replaceAll('"web"', `"${long("name")}"`);

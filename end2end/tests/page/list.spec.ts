@@ -28,11 +28,17 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
   await expect(page.getByRole("link", { name: "In trouble 0" })).toHaveAttribute("href", "/?q=nginx%20complete&show=trouble");
   await page.getByRole("searchbox").fill("");
   await page.getByLabel("Labels").fill("app=nginx");
-  await expect(page.getByTestId("mistake")).toBeHidden();
+  const mistake = page.getByTestId("mistake");
+  await expect(mistake).toBeHidden();
+  await expect(mistake.getByRole("status"), "screen readers know it before it has words").toHaveText("");
   await page.getByLabel("Labels").fill("app=nginx=");
-  await expect(page.getByTestId("mistake")).toContainText("is no label selector");
-  await page.getByLabel("Labels").fill("");
+  await expect(mistake.getByRole("status")).toContainText("is no label selector");
+  const labels = page.getByLabel("Labels");
+  await expect(labels).toHaveAccessibleDescription(/is no label selector/);
+  await expect(labels).toHaveAttribute("aria-invalid", "true");
+  await labels.fill("");
   await expect(rows).toHaveCount(3);
+  await expect(labels).not.toHaveAttribute("aria-invalid");
   await page.getByRole("link", { name: "In trouble 1" }).click();
   await expect(rows).toHaveCount(1);
   await expect(rows).toContainText("Revision 2 is failing");
@@ -162,7 +168,7 @@ test("of an image the tag is shown, in the list and beside its band, and all of 
   for (const tag of await beside.locator("span:last-child").all()) expect(await tag.evaluate(isWhole)).toBe(true);
 });
 
-test("lines change, come and go while one looks", async ({ page, serve }) => {
+test("lines change, come and go while one looks", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", recording("rollout"), recording("deleted-and-recreated"), "--speed", "2", "--loop"]));
   await openLive(page, server.address);
   await expect(page.getByTestId("head").filter({ hasText: "In progress" })).toBeVisible({ timeout: 30_000 });
@@ -245,7 +251,7 @@ test("rows in view stay where they are while others move from below to above the
 });
 
 for (const [size, width, top] of [["wide", 1280, 15_000], ["narrow", 390, 190_000]] as const) {
-  test(`in a ${size} window a list that is loaded again is where it was`, async ({ page, serve }) => {
+  test(`in a ${size} window a list that is loaded again is where it was`, { tag: size === "narrow" ? [] : "@nightly" }, async ({ page, serve }) => {
     await page.setViewportSize({ width, height: 720 });
     const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
     await openLive(page, server.address);
@@ -259,7 +265,7 @@ for (const [size, width, top] of [["wide", 1280, 15_000], ["narrow", 390, 190_00
   });
 }
 
-test("a link leads to the top of a list, even where Back led to it before", async ({ page, serve }) => {
+test("a link leads to the top of a list, even where Back led to it before", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
   await openLive(page, server.address);
   const rows = page.getByTestId("deployment");

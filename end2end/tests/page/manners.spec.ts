@@ -42,6 +42,19 @@ test("the title of a page that a link leads to is announced, and that of a docum
   await expect(reached).toHaveText(/^[^:]+ — Rollcast$/);
 });
 
+test("a list that a link of another list leads to is announced", async ({ page, serve }) => {
+  const server = await serve(() => Server.start(["replay", ...["rollover", "rollout"].map(recording), "--hold-at", "12"]));
+  const reached = page.getByTestId("reached");
+  const cluster = (name: string) => page.getByTestId("cluster").and(page.locator(`[href="/clusters/${name}"]`));
+  await openLive(page, `${server.address}/clusters/rollover`);
+  await expect(reached).toHaveText("");
+  await cluster("rollout").click();
+  await expect(reached).toHaveText(/: rollout — Rollcast$/);
+  await cluster("rollover").click();
+  await expect(reached).toHaveText(/: rollover — Rollcast$/);
+  await expect(cluster("rollover"), "the focus stays where it was").toBeFocused();
+});
+
 test("Tab goes on in the page that a link led to, and after Back from the row that led away", async ({ page, serve }) => {
   const server = await serve(held);
   await openLive(page, server.address);
@@ -58,6 +71,11 @@ test("Tab goes on in the page that a link led to, and after Back from the row th
 
 test("no screen reader is told what changes by the second", async ({ page, serve, complaints }) => {
   const server = await serve(held);
+  await openLive(page, server.address);
+  const row = page.getByTestId("deployment").first();
+  await expect(row).toContainText(/ ago$/);
+  await expect(row).toHaveAccessibleName(/web/);
+  await expect(row).not.toHaveAccessibleName(/ ago$/);
   await openRecording(page, address(server));
   await expect(page.getByTestId("moment")).toHaveAttribute("aria-live", "off");
   const chip = page.getByTestId("live");
@@ -94,7 +112,7 @@ test("no screen reader is told what changes by the second", async ({ page, serve
   complaints.length = 0; // tries that were refused are errors of the console
 });
 
-test("who cannot point reads the whole reason on a phone", async ({ page, serve }) => {
+test("who cannot point reads the whole reason on a phone", { tag: "@nightly" }, async ({ page, serve }) => {
   await page.setViewportSize({ width: 320, height: 500 });
   const server = await serve(held);
   await page.goto(server.address);
@@ -108,7 +126,7 @@ test("who cannot point reads the whole reason on a phone", async ({ page, serve 
 });
 
 for (const [words, answer] of [["copied", "resolve"], ["not allowed here", "reject"]] as const)
-  test(`a button that copies says "${words}" once the browser says so`, async ({ page, serve }) => {
+  test(`a button that copies says "${words}" once the browser says so`, { tag: "@nightly" }, async ({ page, serve }) => {
     await page.addInitScript((answer) => {
       const asked: { end?: () => void } = {};
       const writeText = () => new Promise<void>((resolve, reject) => { asked.end = answer === "resolve" ? resolve : () => reject(new Error("no")); });
@@ -176,7 +194,7 @@ test("links below a Deployment mean the one that is looked at", async ({ page, s
   }
 });
 
-test("of which Deployment notifications are wanted is known however its page was reached", async ({ page, serve }) => {
+test("of which Deployment notifications are wanted is known however its page was reached", { tag: "@nightly" }, async ({ page, serve }) => {
   await takeNotifications(page);
   const server = await serve(() => Server.start(["replay", ...["rollover", "rollout"].map(recording), "--hold-at", "12"]));
   const notify = page.getByRole("button", { name: "Notify me" });

@@ -66,7 +66,7 @@ test("a search that was not begun takes nobody back who opens a Deployment", asy
 });
 
 for (const [path, ...parts] of [["/", "lists"], ["/wall", "pictures", "shared"]] as const) {
-  test(`the document names the part of its page, which comes beside the program: ${path}`, async ({ page, serve }) => {
+  test(`the document names the part of its page, which comes beside the program: ${path}`, { tag: path === "/wall" ? [] : "@nightly" }, async ({ page, serve }) => {
     const server = await serve(held);
     const asked = asking(page);
     const program = page.waitForRequest(/rollcast_bg[.]wasm/);

@@ -57,7 +57,7 @@ test("a file of a failing rollout offers no command either", async ({ page, cont
   await isPast(page);
 });
 
-test("a kept rollout tells its day and nothing that was still to come", async ({ page, serve }) => {
+test("a kept rollout tells its day and nothing that was still to come", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(() => Server.simulating(["--speed", "5", "--data-dir", temporaryFolder()]));
   const rollout = new RolloutPage(page);
   const act = (action: string) => page.request.post(`${server.address}/playground`, { form: { action }, headers: { origin: server.address } });

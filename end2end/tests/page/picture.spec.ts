@@ -12,9 +12,9 @@ import { expect, openLive, test } from "../../fixtures/test.ts";
 /// Thousands of pods take long on a small machine.
 test.beforeEach(() => test.setTimeout(600_000));
 
-/// Nightly around each number at which the method of drawing changes, and in between. The ordinary run has one number with bars and one with a ribbon; the test without
-/// scripts has pods that are painted one by one.
-const SIZES = isWhole ? [0, 1, 10, 40, 119, 120, 121, 130, 300, 490, 500, 501, 1_000] : [40, 501];
+/// Nightly around each number at which the method of drawing changes, and in between. The ordinary run has one number with bars, one with
+/// painted pods and one with a ribbon.
+const SIZES = isWhole ? [0, 1, 10, 40, 119, 120, 121, 130, 300, 490, 500, 501, 1_000] : [40, 130, 501];
 const LARGE = [5_000, 20_000];
 const THEMES = ["light", "dark"] as const;
 /// In the dark theme only the colours differ.
@@ -111,12 +111,12 @@ test("a ribbon tells its counts under the pointer, and opens into bars when the 
   }).toPass({ timeout: 20_000 });
 });
 
-test("no scripts, twice the pixels, another zoom, another theme, paper: the picture stays right", async ({ page, serve, browser }, info) => {
+test("no scripts, twice the pixels, another zoom, another theme, paper: the picture stays right", { tag: "@nightly" }, async ({ page, serve, browser }, info) => {
   const server = await serve(() => held(info, { n130: blocks(130), n300: blocks(300), n1000: blocks(1_000) }));
   const plain = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 1440, height: 880 } });
   const sharp = await browser.newContext({ deviceScaleFactor: 2, viewport: { width: 1440, height: 1300 } });
   // 130 and 300 are painted pod by pod, 1,000 are a ribbon.
-  for (const pods of isWhole ? [130, 300, 1_000] : [130]) {
+  for (const pods of [130, 300, 1_000]) {
     const still = await plain.newPage();
     await still.goto(server.page(`n${pods}`, "shop", "web"));
     measureAll(await look(still), pods, `${pods} pods without scripts`);
@@ -177,7 +177,7 @@ function cells(view: View, band: Box): Colour[] {
 }
 
 for (const theme of THEMES) {
-  test(`one pod more changes the way of drawing and not the picture, ${theme}`, { tag: tagOf(theme) }, async ({ page, serve }, info) => {
+  test(`one pod more changes the way of drawing and not the picture, ${theme}`, { tag: "@nightly" }, async ({ page, serve }, info) => {
     // Pods in an order without sorted states, and an old revision that is removed.
     const mixed = (pods: number): MadeSet[] => {
       const old = Math.floor(pods * 0.4);
@@ -210,7 +210,7 @@ for (const theme of THEMES) {
   });
 }
 
-test("more revisions than any picture is high are painted where their bands are", async ({ serve, browser }, info) => {
+test("more revisions than any picture is high are painted where their bands are", { tag: "@nightly" }, async ({ serve, browser }, info) => {
   const sets = Array.from({ length: 140 }, (_, index): MadeSet => ({ revision: index + 1, pods: ["available", "failing", "available"] }));
   const server = await serve(() => held(info, { many: sets }));
   const context = await browser.newContext({ deviceScaleFactor: 2, viewport: { width: 1280, height: 720 } });

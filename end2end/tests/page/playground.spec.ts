@@ -152,7 +152,7 @@ const sizes = [
   { width: 390, height: 844 },
 ];
 for (const viewport of sizes) {
-  test(`closed, the strip has two lines of what is told; opened, it leaves the picture in reach (${viewport.width} × ${viewport.height})`, async ({ page, serve }) => {
+  test(`closed, the strip has two lines of what is told; opened, it leaves the picture in reach (${viewport.width} × ${viewport.height})`, { tag: viewport.width === 390 ? [] : "@nightly" }, async ({ page, serve }) => {
     const server = await serve(still);
     // A long step that stays, whatever the story does.
     const texts = {
@@ -213,7 +213,7 @@ test("whether the strip is open is remembered", async ({ page, serve }) => {
   await expect(more(page)).toHaveJSProperty("open", false);
 });
 
-test("where nothing may be stored the strip works all the same", async ({ page, serve }) => {
+test("where nothing may be stored the strip works all the same", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(still);
   await page.addInitScript(() => Object.defineProperty(window, "localStorage", { get: () => { throw new DOMException("forbidden", "SecurityError"); } }));
   await openWatched(page, page_(server));
@@ -228,7 +228,7 @@ test("where nothing may be stored the strip works all the same", async ({ page, 
 });
 
 for (const theme of ["light", "dark"]) {
-  test(`the strip can be used by everyone (${theme})`, async ({ page, serve }) => {
+  test(`the strip can be used by everyone (${theme})`, { tag: theme === "light" ? [] : "@nightly" }, async ({ page, serve }) => {
     const server = await serve(still);
     await openWatched(page, `${page_(server)}?theme=${theme}`);
     const isClean = async () => {

@@ -94,7 +94,7 @@ test("who drags the picture sees another moment and opens nothing", async ({ pag
 const finger = (on: Locator, type: string, pointerId: number, clientX: number, clientY: number) =>
   on.dispatchEvent(type, { pointerId, isPrimary: pointerId === 1, pointerType: "touch", button: type === "pointermove" ? -1 : 0, buttons: 1, clientX, clientY });
 
-test("a second finger on the picture does not move time", async ({ page, serve }) => {
+test("a second finger on the picture does not move time", { tag: "@nightly" }, async ({ page, serve }) => {
   await opened(page, serve);
   await expect.poll(() => seconds(page)).toBe(12);
   const [canvas, before, on] = [await box(page, "#canvas"), await shown(page), page.locator("#canvas")];
@@ -139,13 +139,19 @@ test("a finger that is not quite still opens a pod", async ({ page, serve }) => 
   await expect(page).not.toHaveURL(/at=/);
 });
 
-test("the slider reaches the first moment that is kept, and has marks for rollouts", async ({ page, serve }) => {
+test("the slider reaches the first moment that is kept, and has marks for rollouts", { tag: "@nightly" }, async ({ page, serve }) => {
   await opened(page, serve);
   const kept = page.getByTestId("overview-track");
   // Revision 1 was complete, 2 was superseded, 3 is in progress.
   for (const tone of ["ok", "quiet", "busy", "window"]) await expect(kept.locator(`path.${tone}`)).toHaveAttribute("d", /^M\d/);
   await page.getByRole("slider", { name: "Moment" }).fill("0");
   await expect(page.getByTestId("moment")).toHaveText(/04:53:07/);
+  // Whoever sees no colours tells trouble by its height.
+  const failing = await serve(() => Server.replaying("deadline-exceeded", "--hold-at", "20"));
+  await openLive(page, failing.page("deadline-exceeded", "deadline-exceeded", "web"));
+  for (const tone of ["ok", "bad"]) await expect(kept.locator(`path.${tone}`)).toHaveAttribute("d", /^M\d/);
+  const [ok, bad] = await kept.locator("path.ok, path.bad").evaluateAll((paths) => paths.map((path) => path.getBoundingClientRect().height));
+  expect(bad).toBeGreaterThan(1.4 * ok!);
 });
 
 test("a rollout that is kept is shown from a little before its begin to a little after its end, and played from its begin", async ({ page, serve }) => {

@@ -8,7 +8,7 @@ import type { Locator, Page, TestInfo } from "@playwright/test";
 import { recorded, type MadeSet, type State } from "../../fixtures/made.mjs";
 import { expect, openLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { longName, longNames } from "../../fixtures/long.ts";
-import { recording, temporaryFolder } from "../../fixtures/environment.ts";
+import { isWhole, recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { held as heldAll } from "../../fixtures/picture.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -87,13 +87,13 @@ for (const [width, height] of SIZES) {
   test.describe(`at ${width} × ${height}`, () => {
     test.use({ viewport: { width, height } });
 
-    test("three revisions while one overtakes another", async ({ page, serve }) => {
+    test("three revisions while one overtakes another", { tag: width === 1440 ? "@nightly" : [] }, async ({ page, serve }) => {
       const server = await serve(() => Server.start(["replay", recording("rollover"), "--hold-at", "8"]));
       await openLive(page, server.page("rollover", "rollover", "web"));
       await allInView(page, 3, 1);
     });
 
-    test("six revisions, and rollouts of 40, 300 and 1,000 pods", async ({ page, serve }, info) => {
+    test("six revisions, and rollouts of 40, 300 and 1,000 pods", { tag: "@nightly" }, async ({ page, serve }, info) => {
       const server = await serve(() => held(info, "six", "midway40", "midway300", "midway1000"));
       for (const [name, current] of [["six", 6], ["midway40", 2], ["midway300", 2], ["midway1000", 2]] as const) {
         await openLive(page, server.page(name, "shop", "web"));
@@ -101,7 +101,7 @@ for (const [width, height] of SIZES) {
       }
     });
 
-    test("the playground", async ({ page, serve }) => {
+    test("the playground", { tag: "@nightly" }, async ({ page, serve }) => {
       const kubeconfig = join(temporaryFolder(), "kubeconfig");
       const server = await serve(() => Server.start(["demo", "--write-kubeconfig", kubeconfig]));
       await openLive(page, `${server.address}/playground`);
@@ -153,13 +153,38 @@ test.describe("on a phone without a mouse", () => {
     await header.getByRole("link", { name: "Deployments" }).tap();
     await expect(page).toHaveURL(`${server.address}/`);
   });
+
+  test("there are no keys to tell of", async ({ page, serve }) => {
+    const server = await serve(() => Server.replaying("rollout", "--hold-at", "14"));
+    await page.setViewportSize({ width: 820, height: 1180 });
+    for (const address of [server.address, server.page("rollout", "rollout", "nginx")]) {
+      await openLive(page, address);
+      await expect(page.locator("[popovertarget=keys]").first()).toBeHidden();
+    }
+    await expect(page.locator(".transport > select")).toBeHidden();
+  });
+});
+
+test("with a zoom on a desktop the speed and the keys are in the second line of the controls", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollout", "--hold-at", "14"));
+  // 1280 × 1000 at 150 %, and 1440 × 1200 at 200 %.
+  for (const [width, height] of [[853, 667], [720, 600]] as const) {
+    await page.setViewportSize({ width, height });
+    await openLive(page, server.page("rollout", "rollout", "nginx"));
+    await expect(page.getByRole("button", { name: "Shortcuts" })).toBeVisible();
+    await expect(page.getByLabel("Speed")).toBeVisible();
+    expect((await page.getByTestId("transport").boundingBox())!.height).toBeLessThan(90);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen").toBe(true);
+    await openLive(page, server.address);
+    await expect(page.getByRole("button", { name: "Shortcuts" })).toBeVisible();
+  }
 });
 
 test("on a phone a link is copied with one tap, and nothing moves by that", async ({ page, serve }) => {
   await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: { writeText: async () => {} } }));
   const server = await serve(() => Server.replaying("rollout", "--hold-at", "14"));
   const [transport, button] = [page.getByTestId("transport"), page.getByRole("button", { name: "Copy link" })];
-  for (const width of [320, 390, 820]) {
+  for (const width of isWhole ? [320, 390, 820] : [390]) {
     await page.setViewportSize({ width, height: 844 });
     await openLive(page, server.page("rollout", "rollout", "nginx"));
     const before = await transport.boundingBox();
@@ -170,10 +195,15 @@ test("on a phone a link is copied with one tap, and nothing moves by that", asyn
     await expect(said).toHaveText("copied");
     expect(await seen(said)).toEqual({ isCovered: false, isInside: true });
     expect(await transport.boundingBox()).toEqual(before);
+    // In the past there may be one line more. What gets the focus is scrolled to above all of them.
+    await page.keyboard.press("ArrowLeft");
+    await expect(page.getByTestId("live")).toHaveText(/^As it was at /);
+    const padding = await page.evaluate(() => parseFloat(getComputedStyle(document.documentElement).scrollPaddingBottom));
+    expect((await transport.boundingBox())!.height, String(width)).toBeLessThanOrEqual(padding);
   }
 });
 
-test("on a phone the time that is left fits beside the other figures, however long it is", async ({ page, serve }) => {
+test("on a phone the time that is left fits beside the other figures, however long it is", { tag: "@nightly" }, async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "8"));
   for (const width of [320, 390]) {
     await page.setViewportSize({ width, height: 640 });
@@ -225,9 +255,15 @@ test("in a low window the command for a failing rollout can be copied without sc
     await expect(remedy).toContainText("rollout undo");
     await expect.poll(() => seen(remedy.getByRole("button", { name: "Copy" }))).toEqual({ isCovered: false, isInside: true });
   }
+  // What opens above the page has most of the height.
+  await page.setViewportSize({ width: 640, height: 260 });
+  await page.keyboard.press("?");
+  const keys = page.getByTestId("keys");
+  await expect(keys).toBeInViewport({ ratio: 1 });
+  expect((await keys.boundingBox())!.height).toBeGreaterThan(200);
 });
 
-test("counts of a thousand pods stand whole beside their picture in the list", async ({ page, serve }, info) => {
+test("counts of a thousand pods stand whole beside their picture in the list", { tag: "@nightly" }, async ({ page, serve }, info) => {
   const server = await serve(() => held(info, "midway1000"));
   await page.setViewportSize({ width: 1280, height: 720 });
   await openLive(page, server.address);
@@ -269,7 +305,7 @@ test.describe("more revisions than fit", () => {
     expect(await seen(page.getByTestId("budget"))).toEqual({ isCovered: false, isInside: true });
   });
 
-  test("a key that scrolls counts also at the moment at which the height changes", async ({ page, serve }, info) => {
+  test("a key that scrolls counts also at the moment at which the height changes", { tag: "@nightly" }, async ({ page, serve }, info) => {
     const server = await serve(() => held(info, "many"));
     await page.setViewportSize({ width: 1280, height: 480 });
     await openLive(page, server.page("many", "shop", "web"));
@@ -289,7 +325,7 @@ test.describe("more revisions than fit", () => {
     expect(await top(page)).toBe(0);
   });
 
-  test("axis, budget and bars are one above the other, whatever scrolls", async ({ page, serve }, info) => {
+  test("axis, budget and bars are one above the other, whatever scrolls", { tag: "@nightly" }, async ({ page, serve }, info) => {
     const server = await serve(() => held(info, "many", "midway40"));
     for (const name of ["many", "midway40"]) {
       await openLive(page, server.page(name, "shop", "web"));
@@ -299,7 +335,7 @@ test.describe("more revisions than fit", () => {
   });
 
   for (const theme of ["light", "dark"]) {
-    test(`nothing in the way of people who need assistance, ${theme}`, async ({ page, serve }, info) => {
+    test(`nothing in the way of people who need assistance, ${theme}`, { tag: "@nightly" }, async ({ page, serve }, info) => {
       const server = await serve(() => held(info, "many"));
       await openLive(page, `${server.page("many", "shop", "web")}?theme=${theme}`);
       const { violations } = await new AxeBuilder({ page }).analyze();
@@ -351,7 +387,7 @@ test("on a phone a row names its Deployment, and of its place the end is seen", 
   }
 });
 
-test("figures of five digits are whole beside the budget and the bands", async ({ page, serve }, info) => {
+test("figures of five digits are whole beside the budget and the bands", { tag: "@nightly" }, async ({ page, serve }, info) => {
   const huge: Record<string, MadeSet[]> = {
     huge: [
       { revision: 1, wanted: 10_000, pods: of(2, "available") },

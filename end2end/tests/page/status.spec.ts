@@ -15,7 +15,7 @@ test("the mark of the connection leads to the state of each kind", async ({ page
 });
 
 for (const theme of ["dark", "light"])
-  test(`it is readable on a phone and by screen readers, ${theme}`, async ({ page, serve }) => {
+  test(`it is readable on a phone and by screen readers, ${theme}`, { tag: theme === "light" ? [] : "@nightly" }, async ({ page, serve }) => {
     const server = await serve(() => Server.simulating());
     for (const [width, height] of [[1280, 720], [390, 844]] as const) {
       await page.setViewportSize({ width, height });

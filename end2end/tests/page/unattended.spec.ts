@@ -60,7 +60,7 @@ test("a wall whose program stopped reloads itself, as soon as its server respond
   complaints.length = 0; // the browser notes each try that failed
 });
 
-test("a wall whose stream is refused asks why, and reloads itself only where somebody has to sign in, once until it is connected", async ({ page, serve, complaints }) => {
+test("a wall whose stream is refused asks why, and reloads itself only where somebody has to sign in, once until it is connected", { tag: "@nightly" }, async ({ page, serve, complaints }) => {
   test.setTimeout(240_000);
   await page.clock.install();
   let [loads, asked, status, isRefused, isHelped] = [0, 0, 200, false, true];
@@ -135,7 +135,7 @@ test("a wall that its proxy names to pages and not to streams reloads itself onc
   await expect.poll(() => loads).toBe(3);
 });
 
-test("a wall that has to reload itself while its server does not respond does so once it does", async ({ page, serve, complaints }) => {
+test("a wall that has to reload itself while its server does not respond does so once it does", { tag: "@nightly" }, async ({ page, serve, complaints }) => {
   await page.clock.install();
   let [loads, asked, isBusy, isOver] = [0, 0, true, false];
   page.on("load", () => loads++);
@@ -226,7 +226,7 @@ test("a new version reloads the wall, once, and once more ten minutes later", as
     .toBe(3);
 });
 
-test("a wall stays while only its tiles hear of another build and protocol", async ({ page, serve }) => {
+test("a wall stays while only its tiles hear of another build and protocol", { tag: "@nightly" }, async ({ page, serve }) => {
   await page.clock.install();
   // Servers behind one address during an update: the connection of the wall itself is opened after those of its four tiles.
   let [sockets, hellos] = [0, 0];

@@ -191,7 +191,8 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
     /// Counts a client who follows a hub, until the returned handle is dropped. `None` if the client follows too many; a hub of another cache
     /// is returned unchanged.
     pub(crate) fn add_follower(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
-        let Some(Ok(lease)) = hub.lease.clone().map(|lease| lease.downcast::<Lease<K>>()) else { return Some(hub) };
+        let lease = self.leases().into_iter().find(|lease| lease.hub.hub.is_same(&hub));
+        let Some(lease) = lease else { return Some(hub) };
         // There may be several hubs of one rollout, with different ends.
         let place = self.followed.enter(follower, Arc::as_ptr(&lease.hub).addr())?;
         Some(hub.with_lease(Arc::new((place, lease))))

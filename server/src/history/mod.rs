@@ -16,14 +16,14 @@
 //! timeline, so that a restart need not play a whole day; only the version that encoded it reads it.
 
 // Between a hub and the writer.
+mod changed_rows;
 pub mod journal;
 pub mod resume;
-mod rollout_index;
 pub mod tap;
 
 // What the writer makes of observations: episodes and their rows.
 pub mod activity;
-pub mod index;
+pub mod episode_rows;
 mod latest_lines;
 pub mod recorder;
 pub mod rollout_span;

@@ -12,7 +12,7 @@ use timeline::fact::Kind;
 use timeline::{Millis, Uid};
 
 use super::batch;
-use super::index;
+use super::episode_rows::episode_rows;
 use super::latest_lines::{LatestLines, Metadata, ObjectRelations};
 use super::rollout_span::{LEAD_MILLIS, LONGEST_MILLIS};
 use super::store::{Episode, RecorderState};
@@ -372,7 +372,7 @@ impl RecordedWorkload {
             text.push_str(&objects.keyframe(Some(*since_millis)));
         }
         let body = batch::pack(&text).ok()?;
-        let [row_before, row] = index::episode_rows(&text, uid, (from_millis, to_millis), self.rollouts, is_open);
+        let [row_before, row] = episode_rows(&text, uid, (from_millis, to_millis), self.rollouts, is_open);
         Some(Episode { uid, from_millis, to_millis, is_open, row_before, row, body })
     }
 

@@ -24,9 +24,9 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::activity::ActivityChanges;
+use super::changed_rows::RolloutIndex;
 use super::journal::{Journal, JournalEntry, ObservedLines, existing_objects};
 use super::resume;
-use super::rollout_index::RolloutIndex;
 use super::{Archive, RestoreResult};
 use crate::feed::recording;
 use crate::hub::{Handle, HubEnded, HubReader, WeakHandle};

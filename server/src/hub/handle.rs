@@ -1,6 +1,5 @@
 //! The way to a hub: starts its task, and asks it.
 
-use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -33,9 +32,6 @@ const PAGES: usize = 4;
 /// Longest wait for the list of a hub that still reads its initial state.
 const LIST_WAIT: Duration = Duration::from_secs(1);
 
-/// Counts a handle as in use until it is dropped.
-pub type Lease = Arc<dyn Any + Send + Sync>;
-
 /// A handle of a hub: sends requests to its task.
 #[derive(Clone)]
 pub struct Handle {
@@ -63,8 +59,8 @@ pub struct Handle {
     page_turns: Arc<Semaphore>,
     /// It is frozen at the end of what it shows.
     pub is_over: bool,
-    /// What counts those who have a way to it, where they are counted.
-    pub lease: Option<Lease>,
+    /// Counts the hub as in use until the last handle with it is dropped; nothing reads it.
+    _lease: Option<Arc<dyn Send + Sync>>,
 }
 
 impl Handle {
@@ -132,7 +128,7 @@ impl Handle {
             pages: Cache::new(0),
             page_turns: Arc::new(Semaphore::new(PAGES)),
             is_over: false,
-            lease: None,
+            _lease: None,
         };
         (handle, events)
     }
@@ -164,8 +160,8 @@ impl Handle {
 
     /// Attaches a lease, which this handle and its clones hold.
     #[must_use]
-    pub fn with_lease(self, lease: Lease) -> Self {
-        Self { lease: Some(lease), ..self }
+    pub fn with_lease(self, lease: Arc<dyn Send + Sync>) -> Self {
+        Self { _lease: Some(lease), ..self }
     }
 
     /// Adds the reviewer of permissions in the cluster.

@@ -28,7 +28,7 @@ mod topic;
 pub use self::answer::{FirstFrame, HubEnded, HubReader, describe_deployment};
 pub use self::counters::{HubCounters, Lag};
 pub use self::follow::{FollowedDeployment, Update};
-pub use self::handle::{Handle, Lease, WeakHandle};
+pub use self::handle::{Handle, WeakHandle};
 pub use self::listed::{List, ListedDeployment};
 pub use self::moments::DeploymentState;
 pub use self::rollout_durations::{RolloutDurations, Series};

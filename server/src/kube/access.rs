@@ -3,9 +3,10 @@
 //!
 //! ```text
 //!   a request fails, or credentials end soon
-//!        │ at most one renewal at a time, and after each a wait that doubles
+//!        │ at most one renewal at a time, and after each a short wait
 //!        ▼
-//!   kubeconfig again ─► command again ─► anything new? ─► the client of the next generation, for everybody at once
+//!   kubeconfig and files again ─► command again ─► anything new? ─► the client of the next generation, for everybody at once
+//!        │                          └── not yet: after each run of a command a wait that doubles
 //!        └── no, or it fails: the client stays, and what is wrong is said beside what the request met
 //! ```
 
@@ -60,17 +61,26 @@ struct ClientState {
     generation: u64,
     fetched: Arc<FetchedClient>,
     /// Why there is nothing newer.
-    problem: Option<String>,
+    problem: Option<Problem>,
+}
+
+struct Problem {
+    why: String,
+    /// It came of a run of the command, and lasts until the next run.
+    is_of_command: bool,
 }
 
 #[derive(Default)]
 struct Renewals {
     is_under_way: bool,
-    backoff: Backoff,
-    /// When the last one ended.
-    ended: Option<Instant>,
     /// Not before then.
     next: Option<Instant>,
+    /// Waits between runs of the command.
+    backoff: Backoff,
+    /// When the command last ended.
+    command_ended: Option<Instant>,
+    /// The command runs not before then.
+    next_command: Option<Instant>,
 }
 
 impl FetchedClient {
@@ -98,7 +108,7 @@ impl Credentials {
     /// When the credentials cannot be had or used. The server is not asked anything here.
     pub async fn target(&self, pace: &Pace) -> Result<Target, TargetError> {
         let nothing = || self.unusable("it has no usable settings");
-        let fetched = self.fetch(CredentialRequest::Initial, pace).await?.ok_or_else(nothing)?;
+        let fetched = self.fetch(CredentialRequest::Initial, pace, || true).await?.ok_or_else(nothing)?;
         let (address, warnings) = (fetched.address.clone(), fetched.warnings.clone());
         let namespace = fetched.client.default_namespace().to_owned();
         let access = Access::share(Some(self.clone()), fetched, pace.clone());
@@ -182,8 +192,8 @@ impl Access {
 
     /// Returns a request's error, and the fault of the credentials beside it.
     pub(super) fn sentence(&self, error: &RequestError) -> String {
-        match self.0.current.borrow().problem.as_deref().filter(|_| is_of_connection(error)) {
-            Some(problem) => format!("{} {problem}", timeline::words::sentence_end(&error.to_string())),
+        match self.0.current.borrow().problem.as_ref().filter(|_| is_of_connection(error)) {
+            Some(Problem { why, .. }) => format!("{} {why}", timeline::words::sentence_end(&error.to_string())),
             None => error.to_string(),
         }
     }
@@ -219,14 +229,16 @@ impl Access {
             }
             current.fetched.fingerprint
         };
-        if !locked(&self.0.renewals).begin(Instant::now(), self.pace()) {
+        if !locked(&self.0.renewals).begin(Instant::now()) {
             return;
         }
         let request = request(fingerprint);
         let access = self.clone();
         let name = format!("the renewal of the credentials of cluster {}", credentials.name());
         let renewal = async move {
-            let fetched = credentials.fetch(request, access.pace()).await;
+            let mut command = None; // whether it ran, where the kubeconfig has one that was wanted
+            let may_run = || locked(&access.0.renewals).may_run_command(Instant::now(), access.pace());
+            let fetched = credentials.fetch(request, access.pace(), || *command.insert(may_run())).await;
             // New ones may be good for seconds only: they are asked for at the usual pace.
             let ends = match &fetched {
                 Ok(Some(_)) => None,
@@ -234,13 +246,20 @@ impl Access {
             };
             let left = ends.and_then(|ends| u64::try_from(ends - clock::now_millis()).ok()).map(Duration::from_millis);
             // The end comes first: a task that the new client wakes may be refused again at once.
-            locked(&access.0.renewals).end(Instant::now(), left, access.pace());
-            access.take(credentials.name(), fetched);
+            {
+                let mut renewals = locked(&access.0.renewals);
+                renewals.end(Instant::now(), access.pace());
+                if command == Some(true) {
+                    renewals.end_command(Instant::now(), left, access.pace());
+                }
+            }
+            access.take(credentials.name(), fetched, command);
         };
         tokio::spawn(exit_on_panic(name, renewal));
     }
 
-    fn take(&self, name: &str, fetched: Result<Option<FetchedClient>, TargetError>) {
+    /// Takes what a renewal came to. `command` tells whether the command ran; `None` where it was not wanted.
+    fn take(&self, name: &str, fetched: Result<Option<FetchedClient>, TargetError>, command: Option<bool>) {
         self.0.current.send_if_modified(|current| match fetched {
             Ok(Some(fetched)) => {
                 tracing::info!(cluster.name = name, "credentials or address changed; created a new client");
@@ -251,12 +270,19 @@ impl Access {
                 true
             }
             Ok(None) => {
-                current.problem = None;
+                let is_put_off = command == Some(false);
+                current.problem.take_if(|problem| !(is_put_off && problem.is_of_command));
                 false
             }
-            Err(why) => {
-                tracing::warn!(cluster.name = name, "{why}");
-                current.problem = Some(why.to_string());
+            Err(error) => {
+                let why = error.to_string();
+                // Files are read every few seconds: only the first of equal problems in a row is a warning.
+                if current.problem.as_ref().is_some_and(|problem| problem.why == why) {
+                    tracing::debug!(cluster.name = name, "{why}");
+                } else {
+                    tracing::warn!(cluster.name = name, "{why}");
+                }
+                current.problem = Some(Problem { why, is_of_command: command == Some(true) });
                 false
             }
         });
@@ -270,65 +296,180 @@ const fn is_of_connection(error: &RequestError) -> bool {
 
 impl Renewals {
     /// Begins a renewal; returns whether one may begin now.
-    fn begin(&mut self, now: Instant, pace: &Pace) -> bool {
+    fn begin(&mut self, now: Instant) -> bool {
         if self.is_under_way || self.next.is_some_and(|next| now < next) {
             return false;
-        }
-        let [_, longest] = pace.renewal;
-        // What lasted for long was good: the next refusal is another story.
-        if self.ended.is_some_and(|ended| now.duration_since(ended) > longest * 2) {
-            self.backoff.reset();
         }
         self.is_under_way = true;
         true
     }
 
-    /// Ends a renewal. The credentials that there are now expire after `left`, where that is known and still to come.
-    fn end(&mut self, now: Instant, left: Option<Duration>, pace: &Pace) {
-        let [first, longest] = pace.renewal;
+    /// Ends a renewal. While the cluster does not respond, the next one begins with the first probe after the wait.
+    fn end(&mut self, now: Instant, pace: &Pace) {
+        let [first, _] = pace.renewal;
         self.is_under_way = false;
-        self.ended = Some(now);
+        self.next = Some(now + first);
+    }
+
+    /// Returns whether the command may run now.
+    fn may_run_command(&mut self, now: Instant, pace: &Pace) -> bool {
+        if self.next_command.is_some_and(|next| now < next) {
+            return false;
+        }
+        let [_, longest] = pace.renewal;
+        // What lasted for long was good: the next refusal is another story.
+        if self.command_ended.is_some_and(|ended| now.duration_since(ended) > longest * 2) {
+            self.backoff.reset();
+        }
+        true
+    }
+
+    /// Notes that the command has run. The credentials that there are now expire after `left`, where that is known and still
+    /// to come.
+    fn end_command(&mut self, now: Instant, left: Option<Duration>, pace: &Pace) {
+        let [first, longest] = pace.renewal;
+        self.command_ended = Some(now);
         let mut wait = self.backoff.fail(first, longest, 1.0);
         // Some commands return the same credentials until these have expired, or will in a few seconds.
         if let Some(half) = left.map(|left| left / 2).filter(|half| *half < wait) {
             self.backoff.reset();
             wait = half.max(first);
         }
-        self.next = Some(now + wait);
+        self.next_command = Some(now + wait);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::json;
 
-    /// Returns the seconds at which renewals begin that are always wanted, with credentials that expire then, if they do.
-    fn begins(renewals: &mut Renewals, start: Instant, lasts: u64, expires: Option<u64>) -> Vec<u64> {
+    use super::*;
+    use crate::kube::kubeconfig::Contexts;
+
+    /// Returns the seconds at which the command runs in renewals that are always wanted, with credentials that expire then, if they
+    /// do. The renewals begin every other second.
+    fn runs(renewals: &mut Renewals, start: Instant, lasts: u64, expires: Option<u64>) -> Vec<u64> {
         let pace = Pace::default();
-        let mut begins = Vec::new();
+        let (mut begins, mut runs) = (Vec::new(), Vec::new());
         for second in 0..lasts {
             let now = start + Duration::from_secs(second);
-            if renewals.begin(now, &pace) {
-                assert!(!renewals.begin(now, &pace), "two at a time");
-                let left = expires.and_then(|end| end.checked_sub(second)).filter(|left| *left > 0);
-                renewals.end(now, left.map(Duration::from_secs), &pace);
-                begins.push(second);
+            if !renewals.begin(now) {
+                continue;
             }
+            assert!(!renewals.begin(now), "two at a time");
+            begins.push(second);
+            if renewals.may_run_command(now, &pace) {
+                let left = expires.and_then(|end| end.checked_sub(second)).filter(|left| *left > 0);
+                renewals.end_command(now, left.map(Duration::from_secs), &pace);
+                runs.push(second);
+            }
+            renewals.end(now, &pace);
         }
-        begins
+        assert!(begins.into_iter().eq((0..lasts).step_by(2)), "files are read at one pace");
+        runs
     }
 
     #[test]
-    fn renewals_are_one_at_a_time_and_further_and_further_apart() {
+    fn commands_run_one_at_a_time_and_further_and_further_apart() {
         let (mut renewals, start) = (Renewals::default(), Instant::now());
-        assert_eq!(begins(&mut renewals, start, 300, None), [0, 2, 6, 14, 30, 62, 122, 182, 242]);
+        assert_eq!(runs(&mut renewals, start, 300, None), [0, 2, 6, 14, 30, 62, 122, 182, 242]);
         let later = start + Duration::from_secs(430);
-        assert_eq!(begins(&mut renewals, later, 3, None), [0, 2], "the waits start over after a long good time");
+        assert_eq!(runs(&mut renewals, later, 3, None), [0, 2], "the waits start over after a long good time");
     }
 
     #[test]
     fn credentials_that_a_command_returns_until_they_expire_are_renewed_about_then() {
-        let begins = begins(&mut Renewals::default(), Instant::now(), 100, Some(60));
-        assert_eq!(begins, [0, 2, 6, 14, 30, 45, 47, 51, 56, 58, 60, 62, 66, 74, 90]);
+        let runs = runs(&mut Renewals::default(), Instant::now(), 100, Some(60));
+        assert_eq!(runs, [0, 2, 6, 14, 30, 46, 48, 52, 56, 58, 60, 62, 66, 74, 90]);
+    }
+
+    /// A folder with a kubeconfig, whose token is in another file.
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn write(&self, name: &str, text: &str) -> String {
+            let path = self.0.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.display().to_string()
+        }
+
+        /// Writes a kubeconfig with that API server and user.
+        fn write_kubeconfig(&self, server: &str, user: &serde_json::Value) {
+            let config = json!({
+                "contexts": [{ "name": "a", "context": { "cluster": "c", "user": "u" } }],
+                "clusters": [{ "name": "c", "cluster": { "server": server } }],
+                "users": [{ "name": "u", "user": user }],
+            });
+            self.write("config", &config.to_string());
+        }
+
+        async fn access(&self) -> Access {
+            let contexts = Contexts::read(Some(&self.0.path().join("config"))).unwrap();
+            let credentials = Credentials::new(contexts, Some("a".to_owned()), "a".to_owned());
+            credentials.target(&Pace::default()).await.unwrap().access
+        }
+    }
+
+    /// Meets an error with each probe, for ever.
+    async fn fail_probes(access: &Access, error: &RequestError) {
+        loop {
+            access.note_failure(access.generation(), error);
+            tokio::time::sleep(access.pace().probe).await;
+        }
+    }
+
+    /// Meets an error with each probe, for that long or until there is another client; returns whether there is.
+    async fn has_renewed(access: &Access, error: &RequestError, within: Duration) -> bool {
+        tokio::select! {
+            () = fail_probes(access, error) => false,
+            renewed = tokio::time::timeout(within, access.wait_for_renewal(access.generation())) => renewed.is_ok(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_mended_after_a_minute_of_failures_is_taken_up_within_5_seconds() {
+        let (long, soon) = (Duration::from_secs(70), Duration::from_secs(5));
+        let folder = Folder::new();
+        let token_file = json!({ "tokenFile": folder.write("token", "one") });
+        let refused = || RequestError::Unauthorized(String::new());
+        let unreachable = || RequestError::Unreachable("connection refused".to_owned());
+
+        folder.write_kubeconfig("http://127.0.0.1:1", &token_file);
+        let access = folder.access().await;
+        assert!(!has_renewed(&access, &refused(), long).await);
+        folder.write("token", "two");
+        assert!(has_renewed(&access, &refused(), soon).await, "a token in a file");
+
+        assert!(!has_renewed(&access, &refused(), long).await);
+        folder.write_kubeconfig("http://127.0.0.1:1", &json!({ "token": "three" }));
+        assert!(has_renewed(&access, &refused(), soon).await, "a token in the kubeconfig");
+
+        assert!(!has_renewed(&access, &unreachable(), long).await);
+        folder.write_kubeconfig("http://127.0.0.1:2", &json!({ "token": "three" }));
+        assert!(has_renewed(&access, &unreachable(), soon).await, "an address");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_command_failed_with_is_said_until_it_runs_again() {
+        let folder = Folder::new();
+        folder.write_kubeconfig("http://127.0.0.1:1", &json!({}));
+        let access = folder.access().await;
+        let refused = RequestError::Unauthorized("Unauthorized".to_owned());
+        let failed = |why: &str| Err(TargetError::Unusable { name: "a".to_owned(), why: why.to_owned() });
+        let says = |words: &str| access.sentence(&refused).contains(words);
+        access.take("a", failed("the command failed"), Some(true));
+        access.take("a", Ok(None), Some(false));
+        assert!(says("the command failed"), "the files are as they were");
+        access.take("a", failed("no such context"), None);
+        assert!(says("no such context") && !says("the command failed"));
+        access.take("a", Ok(None), Some(false));
+        assert!(!says("no such context"), "the kubeconfig is mended");
+        access.take("a", failed("the command failed"), Some(true));
+        access.take("a", Ok(None), Some(true));
+        assert!(!says("the command failed"), "it ran");
     }
 }

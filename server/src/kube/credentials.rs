@@ -138,11 +138,13 @@ impl Credentials {
     }
 
     /// Creates a client, running commands for credentials. All requests but `Initial` reload the kubeconfig, and return `None`
-    /// when the client would be the same.
+    /// when the client would be the same. `may_run_command` is asked where a command is wanted; if it may not run now, the
+    /// result is `None`, too.
     pub(super) async fn fetch(
         &self,
         request: CredentialRequest,
         pace: &Pace,
+        may_run_command: impl FnOnce() -> bool,
     ) -> Result<Option<FetchedClient>, TargetError> {
         let now = if request == CredentialRequest::Initial { self.clone() } else { self.reload(pace).await? };
         let runtime = tokio::runtime::Handle::current();
@@ -153,6 +155,9 @@ impl Credentials {
         let place = place(&config);
         let mut fingerprint = ClientFingerprint { place, settings: hash(&(place, auth(&config))), credentials: 0 };
         if matches!(request, CredentialRequest::SettingsCheck(before) if before.settings == fingerprint.settings) {
+            return Ok(None);
+        }
+        if self.may_run_commands && runs_command(&config.auth_info) && !may_run_command() {
             return Ok(None);
         }
         let may_ask = self.may_ask_people && request == CredentialRequest::Initial;

@@ -42,7 +42,7 @@ pub struct Pace {
     pub credentials: Duration,
     /// Longest time of a command that asks people.
     pub credentials_interactive: Duration,
-    /// First wait after credentials were fetched anew, doubled with every time, and the longest.
+    /// Wait after the kubeconfig and its files were read again; of commands the first one, doubled with every run, and the longest.
     pub renewal: [Duration; 2],
     /// At the start, credentials that take longer than this count as silence.
     pub patience: Duration,

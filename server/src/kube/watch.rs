@@ -49,9 +49,10 @@ pub(super) struct Watch {
     kind: Kind,
     namespace: Option<String>,
     liveness: signal::Receiver<Liveness>,
-    /// Only for the watch that ends sooner than the others: tells them that their connections are dead, too. Weak, because watches
-    /// that wait for a response notice the end of the hub by the end of the probe, which owns the sender.
-    sentinel: Option<Weak<signal::Sender<Liveness>>>,
+    /// Weak, because watches that wait for a response notice the end of the hub by the end of the probe, which owns the sender.
+    liveness_sender: Weak<signal::Sender<Liveness>>,
+    /// It ends sooner than the others, and tells them if it is dead: then their connections are, too.
+    is_sentinel: bool,
     /// After this long the server ends a watch.
     watch_seconds: u32,
     /// The budget of requests that bring nothing; each list and watch takes one before it begins.
@@ -76,6 +77,8 @@ pub(super) struct Watch {
     generation: u64,
     /// Number of requests to list everything again, when the last list began.
     seen_relists: u64,
+    /// Number of times that all connections were lost, when the last list or watch began.
+    seen_losses: u64,
     /// When the progress of the first list was last reported.
     progress_sent: Option<Instant>,
     /// Why the next list begins; `None` for the first one.
@@ -89,7 +92,7 @@ impl Watch {
         cluster: Cluster,
         kind: Kind,
         namespace: Option<String>,
-        liveness: signal::Receiver<Liveness>,
+        liveness: &Arc<signal::Sender<Liveness>>,
         lists: Arc<SharedLists>,
     ) -> Self {
         let budget = RateLimit::new(cluster.pace().burst, cluster.pace().earn);
@@ -98,8 +101,9 @@ impl Watch {
             cluster,
             kind,
             namespace,
-            liveness,
-            sentinel: None,
+            liveness: liveness.subscribe(),
+            liveness_sender: Arc::downgrade(liveness),
+            is_sentinel: false,
             watch_seconds,
             budget,
             backoff: Backoff::default(),
@@ -114,6 +118,7 @@ impl Watch {
             has_watched: false,
             generation: 0,
             seen_relists: 0,
+            seen_losses: 0,
             progress_sent: None,
             relist: None,
             heard_at: Instant::now(),
@@ -197,7 +202,7 @@ impl Watch {
                 self.failed_watch(position, why).await
             }
             WatchEnd::Dead(error) => {
-                if let Some(liveness) = self.sentinel.as_ref().and_then(Weak::upgrade) {
+                if let Some(liveness) = self.liveness_sender.upgrade().filter(|_| self.is_sentinel) {
                     liveness.send_modify(|liveness| liveness.losses += 1);
                 }
                 self.failed_watch(position, error).await
@@ -217,13 +222,17 @@ impl Watch {
         if is_restart {
             Counters::add(&self.cluster.counters.kind(self.kind).restarts);
         }
+        let now = self.cluster.now_millis();
+        if !has_lived || self.has_lost_connections() {
+            return;
+        }
         // A server that ends a watch in time is alive, even if it sent nothing: there are no bookmarks of Events.
-        if has_lived && matches!(ended, WatchEnd::Closed) {
-            self.last_response = Some(self.cluster.now_millis());
+        if matches!(ended, WatchEnd::Closed) {
+            self.last_response = Some(now);
         }
         // An orderly end: everything until now was sent. A silent watch may stand at a position still to be reached.
-        if has_lived && is_heard && matches!(ended, WatchEnd::Closed | WatchEnd::Left) {
-            self.seen_until = Some(self.cluster.now_millis());
+        if is_heard && matches!(ended, WatchEnd::Closed | WatchEnd::Left) {
+            self.seen_until = Some(now);
         }
     }
 
@@ -260,6 +269,7 @@ impl Watch {
     /// heard of it; one that did not begin as it should lived for no time and has not been mute.
     async fn follow(&mut self, position: &mut String) -> Result<(WatchEnd, Duration, bool), HubGone> {
         let (namespace, liveness) = (self.namespace.as_deref(), self.liveness.clone());
+        self.seen_losses = liveness.borrow().losses;
         let from = Some(position.as_str());
         let opened = Stream::open(&self.cluster, self.kind, namespace, from, self.watch_seconds, liveness).await;
         let mut stream = match opened {
@@ -373,12 +383,22 @@ impl Watch {
 
     fn note_response(&mut self) -> Millis {
         let now = self.cluster.now_millis();
-        (self.last_response, self.heard_at) = (Some(now), Instant::now());
+        self.heard_at = Instant::now();
         self.cluster.counters.note_response(now);
-        if self.seen_until.is_some() {
-            self.seen_until = self.last_response;
+        if !self.has_lost_connections() {
+            self.last_response = Some(now);
+            self.seen_until = self.seen_until.map(|_| now);
         }
         now
+    }
+
+    /// Returns whether all connections were lost since the last list or watch began, also because this process was stopped. What is
+    /// read then may have been sent long ago: what happened since is unknown. Ask for the time before, as this process may stop here.
+    fn has_lost_connections(&self) -> bool {
+        if let Some(liveness) = self.liveness_sender.upgrade() {
+            liveness::note_alive(&liveness, self.cluster.pace());
+        }
+        self.liveness.borrow().losses != self.seen_losses
     }
 
     async fn send_health(&mut self, health: Health) -> Result<(), HubGone> {
@@ -408,8 +428,7 @@ fn is_earlier(version: Option<&String>, position: &str) -> bool {
 /// All of them are said to be connecting before the first one asks: a cluster is live once the last of them is.
 pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     cluster.counters.note_start(cluster.now_millis());
-    let (liveness, liveness_out) = signal::channel(Liveness::default());
-    let liveness = Arc::new(liveness);
+    let liveness = Arc::new(signal::Sender::new(Liveness::new()));
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name);
     let probe = liveness::run(cluster.clone(), liveness.clone());
     let name = format!("the liveness probe of cluster {}", cluster.name);
@@ -423,10 +442,9 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     for kind in kinds {
         for namespace in &scopes {
             let span = tracing::info_span!(parent: &span, "watch", k8s.kind = kind.name(), k8s.namespace = namespace.as_deref());
-            let liveness_out = liveness_out.clone();
-            let mut watch = Watch::new(cluster.clone(), *kind, namespace.clone(), liveness_out, lists.clone());
+            let mut watch = Watch::new(cluster.clone(), *kind, namespace.clone(), &liveness, lists.clone());
             if has_sentinel && watches.is_empty() {
-                watch.sentinel = Some(Arc::downgrade(&liveness));
+                watch.is_sentinel = true;
             } else {
                 watch.watch_seconds = many.max(watch.watch_seconds);
             }

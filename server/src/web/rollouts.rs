@@ -3,11 +3,10 @@
 use app::compare::Course;
 use app::compare::earlier::{comparable, sentences};
 use app::measure::{Measure, RolloutProgress};
-use timeline::episodes::EpisodeRow;
+use timeline::episodes::{EpisodeRow, rollout_rows};
 use timeline::view::{self, Tone};
 use timeline::{Uid, Workload};
 
-use crate::history::index;
 use crate::history::store::{EpisodeSelector, StoreError};
 use crate::web::client_view::ClientView;
 
@@ -64,7 +63,7 @@ pub(crate) async fn list(
         if named.find(reader.timeline.model()).is_none() {
             return Vec::new();
         }
-        let mut rollouts = index::rollouts(&cluster, reader.timeline, uid, reader.now, MOST_LISTED as usize);
+        let mut rollouts = rollout_rows::rollouts(&cluster, reader.timeline, uid, reader.now, MOST_LISTED as usize);
         // Without a history, it is unknown whether trouble after completion belongs to the rollout.
         rollouts.iter_mut().for_each(EpisodeRow::clear_aftermath);
         rollouts.reverse();

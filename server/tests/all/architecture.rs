@@ -196,7 +196,7 @@ fn asks_the_browser(code: &str) -> Vec<String> {
 #[test]
 fn the_browser_is_asked_in_one_place() {
     // The painter of the canvas.
-    const ELSEWHERE: [&str; 1] = ["score/paint/canvas.rs"];
+    const ELSEWHERE: [&str; 1] = ["score/canvas.rs"];
     let sources = code(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../app/src"));
     let is_free = |path: &str| path.starts_with("browser/") || ELSEWHERE.contains(&path);
     for (path, code) in sources.iter().filter(|(path, _)| !is_free(path)) {

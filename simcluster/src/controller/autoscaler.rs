@@ -30,7 +30,7 @@ pub(crate) fn round(world: &mut World) {
     let names = world.store.all::<Node>(None).filter_map(|node| node.metadata.name.clone());
     let nodes: Vec<String> = names.filter(|name| pool.has_node(name)).collect();
     scale_up(world, &pool, &nodes);
-    scale_down(world, &pool, &nodes);
+    scale_down(world, &nodes);
     if !nodes.is_empty() || world.autoscaler.boots.is_some() {
         world.agenda.add(world.now_millis + ROUND_MILLIS, Task::Autoscaler);
     }
@@ -84,7 +84,7 @@ pub(crate) fn boot(world: &mut World, name: &str) {
     world.agenda.add(world.now_millis + ROUND_MILLIS, Task::Autoscaler);
 }
 
-fn scale_down(world: &mut World, pool: &Pool, nodes: &[String]) {
+fn scale_down(world: &mut World, nodes: &[String]) {
     let now = world.now_millis();
     world.autoscaler.empty.retain(|name, _| nodes.contains(name));
     for name in nodes {
@@ -98,7 +98,7 @@ fn scale_down(world: &mut World, pool: &Pool, nodes: &[String]) {
         }
         let key = Key::new("", name);
         if let Some(node) = world.get::<Node>(&key) {
-            let message = format!("node removed by cluster autoscaler ({})", pool.name);
+            let message = "nodes removed by cluster autoscaler".to_owned();
             world.record_event(NewEvent::about::<Node>(&node.metadata, COMPONENT, "ScaleDown", message));
         }
         world.delete_if_there(Resource::Node, &key);

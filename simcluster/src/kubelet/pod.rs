@@ -1,15 +1,15 @@
 //! Simple and detailed pods alike: the word in the first image, states of containers, the kubelet's words, failures as a whole.
 
 use k8s_openapi::api::core::v1::{
-    ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, Pod,
+    ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, Pod, PodCondition,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::World;
 use crate::events::NewEvent;
 use crate::object::Key;
 use crate::runtime::Behavior;
 use crate::world::Write;
+use crate::{World, meta, time};
 
 pub(super) fn behavior(pod: &Pod) -> Behavior {
     let containers = pod.spec.as_ref().map(|spec| &spec.containers[..]).unwrap_or_default();
@@ -69,21 +69,48 @@ fn duration(millis: i64) -> String {
     if minutes == 0 { format!("{seconds}s") } else { format!("{minutes}m{seconds}s") }
 }
 
-/// Fails a pod that its node has no CPU for.
+/// Formats the readiness gates that are closed.
+pub(super) fn closed_gates(pod: &Pod) -> Option<String> {
+    let gates = pod.spec.as_ref()?.readiness_gates.as_deref()?.iter().map(|gate| gate.condition_type.as_str());
+    let why = |gate: &str| match meta::condition(pod, gate) {
+        None => Some(format!("corresponding condition of pod readiness gate \"{gate}\" does not exist.")),
+        Some(known) if known.status == "True" => None,
+        Some(known) => {
+            Some(format!("the status of pod readiness gate \"{gate}\" is not \"True\", but {}", known.status))
+        }
+    };
+    let closed: Vec<String> = gates.filter_map(why).collect();
+    (!closed.is_empty()).then(|| closed.join(", "))
+}
+
+/// Fails a pod that its node has no CPU for (`rejectPod` in `kubelet.go`).
 pub(super) fn refuse(world: &mut World, key: &Key) {
-    let message = "Pod was rejected: Node didn't have enough resource: cpu, requested: 500, used: 1800, capacity: 2000";
-    fail(world, key, "OutOfcpu", message);
+    let why = "Node didn't have enough resource: cpu, requested: 500, used: 1800, capacity: 2000";
+    warn(world, key, "OutOfcpu", why);
+    fail(world, key, "OutOfcpu", &format!("Pod was rejected: {why}"));
+}
+
+/// Writes the Event about a pod that is about to fail as a whole.
+pub(super) fn warn(world: &mut World, key: &Key, reason: &'static str, message: &str) {
+    if let Some(pod) = world.get::<Pod>(key).filter(|_| world.settings.has_container_events) {
+        world.write_event(event(&pod, reason, message.to_owned()).warning());
+    }
 }
 
 /// Fails a pod as a whole, for good.
 pub(super) fn fail(world: &mut World, key: &Key, reason: &str, message: &str) {
+    let now = time::second(world.now_millis());
     world.modify::<Pod>(key, Write::Status, |pod| {
         let status = pod.status.get_or_insert_default();
         status.phase = Some("Failed".to_owned());
         (status.reason, status.message) = (Some(reason.to_owned()), Some(message.to_owned()));
-        for condition in status.conditions.iter_mut().flatten().filter(|condition| condition.type_ == "Ready") {
+        let is_of_readiness = |known: &&mut PodCondition| matches!(&*known.type_, "Ready" | "ContainersReady");
+        for condition in status.conditions.iter_mut().flatten().filter(is_of_readiness) {
+            if condition.status == "True" {
+                condition.last_transition_time = Some(now.clone());
+            }
             condition.status = "False".to_owned();
-            condition.reason = Some("PodFailed".to_owned());
+            (condition.reason, condition.message) = (Some("PodFailed".to_owned()), None);
         }
         status.container_statuses = None;
     });

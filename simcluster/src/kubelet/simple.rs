@@ -15,11 +15,13 @@
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod, PodIP, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use super::pod::{self, behavior, crash_loop, event, present, pulled, restarting, running, terminated, waiting_for};
+use super::pod::{
+    self, behavior, closed_gates, crash_loop, event, present, pulled, restarting, running, terminated, waiting_for,
+};
 use crate::agenda::Task;
 use crate::meta::set_condition;
 use crate::object::{Key, Resource};
-use crate::runtime::{Behavior, Step, crash_back_off, is_detailed, pull_back_off};
+use crate::runtime::{Behavior, Step, crash_back_off, is_detailed, pull_back_off, refusal};
 use crate::world::Write;
 use crate::{World, meta, time};
 
@@ -69,7 +71,7 @@ fn next(pod: &Pod, now_millis: i64) -> Option<(Step, i64, i64)> {
         (Behavior::Slow, false, _) => Some((Step::Run, 4000, 5000)),
         (_, false, _) => Some((Step::Run, 900, 1500)),
         (Behavior::Flap, true, _) => Some((Step::Flap, 4000, 9000)),
-        (_, true, _) => (!meta::is_ready(pod) && closed_gate(pod).is_none()).then_some((Step::Gate, 100, 100)),
+        (_, true, _) => (!meta::is_ready(pod) && closed_gates(pod).is_none()).then_some((Step::Gate, 100, 100)),
     }
 }
 
@@ -88,7 +90,7 @@ pub(super) fn run_step(world: &mut World, pod: &Pod) {
     let now = time::second(world.now_millis());
     let address = world.pick_address();
     world.modify::<Pod>(&key, Write::Status, |pod| {
-        let mut status = pod.status.take().unwrap_or_default();
+        let mut status = pod.status.clone().unwrap_or_default();
         apply_step(pod, &mut status, step, &now, &address);
         pod.status = Some(status);
     });
@@ -121,8 +123,7 @@ fn apply_step(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, address
             status.pod_ip = Some(address.to_owned());
             status.pod_ips = Some(vec![PodIP { ip: address.to_owned() }]);
             set_condition(status, "Initialized", true, None, now);
-            set_condition(status, "Ready", false, Some(NOT_READY), now);
-            set_condition(status, "ContainersReady", false, Some(NOT_READY), now);
+            become_unready(pod, status, now);
             status.container_statuses = Some(containers(pod, |container| {
                 container.state = Some(waiting_for("ContainerCreating", None));
             }));
@@ -153,17 +154,15 @@ fn apply_step(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, address
                 container.ready = !is_ready;
             }
             if is_ready {
-                set_condition(status, "Ready", false, Some(NOT_READY), now);
-                set_condition(status, "ContainersReady", false, Some(NOT_READY), now);
+                become_unready(pod, status, now);
             } else {
                 become_ready(pod, status, now);
             }
         }
-        Step::FailPull => {
-            wait_for(status, "ErrImagePull", &format!("failed to pull {}: not found", image(pod)));
-        }
+        Step::FailPull => wait_for(status, "ErrImagePull", &pull_refusal(pod)),
         Step::BackOffPull => {
-            wait_for(status, "ImagePullBackOff", &format!("Back-off pulling image {}", image(pod)));
+            let why = format!("Back-off pulling image \"{}\": ErrImagePull: {}", image(pod), pull_refusal(pod));
+            wait_for(status, "ImagePullBackOff", &why);
         }
         Step::RefuseConfig => wait_for(status, "CreateContainerConfigError", "configmap \"settings\" not found"),
         Step::End => {
@@ -195,20 +194,28 @@ fn apply_step(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, address
     }
 }
 
-const NOT_READY: (&str, &str) = ("ContainersNotReady", "containers with unready status");
-
 fn image(pod: &Pod) -> &str {
     pod.spec.as_ref().and_then(|spec| spec.containers.first()?.image.as_deref()).unwrap_or_default()
 }
 
+/// Returns why the image of a pod cannot be pulled.
+fn pull_refusal(pod: &Pod) -> String {
+    refusal(behavior(pod), image(pod)).unwrap_or_default()
+}
+
+fn become_unready(pod: &Pod, status: &mut PodStatus, now: &Time) {
+    let names = pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| container.name.as_str());
+    let message = format!("containers with unready status: [{}]", names.collect::<Vec<_>>().join(" "));
+    for condition in ["Ready", "ContainersReady"] {
+        set_condition(status, condition, false, Some(("ContainersNotReady", &message)), now);
+    }
+}
+
 fn become_ready(pod: &Pod, status: &mut PodStatus, now: &Time) {
     set_condition(status, "ContainersReady", true, None, now);
-    match closed_gate(pod) {
+    match closed_gates(pod) {
         None => set_condition(status, "Ready", true, None, now),
-        Some(gate) => {
-            let why = format!("corresponding condition of pod readiness gate {gate} does not exist.");
-            set_condition(status, "Ready", false, Some(("ReadinessGatesNotReady", &why)), now);
-        }
+        Some(gates) => set_condition(status, "Ready", false, Some(("ReadinessGatesNotReady", &gates)), now),
     }
 }
 
@@ -251,12 +258,6 @@ fn is_running(pod: &Pod) -> bool {
     first_state(pod).is_some_and(|state| state.running.is_some())
 }
 
-/// Returns the gate that is still closed.
-fn closed_gate(pod: &Pod) -> Option<&str> {
-    let gates = pod.spec.as_ref()?.readiness_gates.as_deref()?;
-    gates.iter().map(|gate| gate.condition_type.as_str()).find(|gate| !meta::is_true(pod, gate))
-}
-
 /// Records the Events that a kubelet writes about a step.
 fn record_step(world: &mut World, pod: &Pod, step: Step) {
     if !world.settings.has_container_events {
@@ -265,16 +266,20 @@ fn record_step(world: &mut World, pod: &Pod, step: Step) {
     let Some(container) = pod.spec.as_ref().and_then(|spec| spec.containers.first()) else { return };
     let (name, image) = (container.name.as_str(), container.image.as_deref().unwrap_or_default());
     let about = |reason, message: String| event(pod, reason, message).of_container("containers", name);
+    let created = || about("Created", "Container created".to_owned());
     let started = || about("Started", "Container started".to_owned());
     let events = match step {
         Step::Create => vec![about("Pulling", format!("Pulling image \"{image}\""))],
         Step::Run if waiting(pod) == "ContainerCreating" => {
-            let created = about("Created", "Container created".to_owned());
-            vec![about("Pulled", pulled(image, 812)), created, started()]
+            vec![about("Pulled", pulled(image, 812)), created(), started()]
         }
-        Step::Run => vec![about("Pulled", present(image)), started()],
+        Step::Run => {
+            // At once: a delay is picked by chance, and one pick more changes every cluster that tests make from a seed.
+            world.write_event(created());
+            vec![about("Pulled", present(image)), started()]
+        }
         Step::FailPull => vec![
-            about("Failed", format!("Failed to pull image \"{image}\": not found")).warning(),
+            about("Failed", format!("Failed to pull image \"{image}\": {}", pull_refusal(pod))).warning(),
             about("Failed", "Error: ErrImagePull".to_owned()).warning(),
         ],
         Step::BackOffPull => vec![

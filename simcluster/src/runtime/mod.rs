@@ -11,5 +11,5 @@ mod record;
 pub(crate) use back_off::{BackOff, crash_back_off, pull_back_off};
 pub use behavior::Behavior;
 pub(crate) use probe::{Probe, ProbeKind};
-pub(crate) use program::{full_name, is_detailed};
+pub(crate) use program::{full_name, is_detailed, refusal};
 pub(crate) use record::{ContainerPhase, ContainerRecord, Exit, PodRecord, Step, Timer};

@@ -1,6 +1,7 @@
 //! Probes: what each asks, how often, and after how many answers it changes its mind (`pkg/kubelet/prober/worker.go`).
 
 use k8s_openapi::api::core::v1::{Container, Probe as Spec};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 /// Purpose of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,10 +54,11 @@ impl Probe {
             (ProbeKind::Liveness, &container.liveness_probe),
             (ProbeKind::Readiness, &container.readiness_probe),
         ];
-        all.into_iter().filter_map(|(kind, spec)| Some(Self::new(kind, spec.as_ref()?, address))).collect()
+        let known = all.into_iter().filter_map(|(kind, spec)| Some((kind, spec.as_ref()?)));
+        known.map(|(kind, spec)| Self::new(kind, spec, refusal(kind, spec, container, address))).collect()
     }
 
-    fn new(kind: ProbeKind, spec: &Spec, address: &str) -> Self {
+    fn new(kind: ProbeKind, spec: &Spec, refusal: String) -> Self {
         Self {
             kind,
             delay_millis: i64::from(spec.initial_delay_seconds.unwrap_or_default()) * 1000,
@@ -64,7 +66,7 @@ impl Probe {
             successes: spec.success_threshold.unwrap_or(1),
             failures: spec.failure_threshold.unwrap_or(3),
             grace_seconds: spec.termination_grace_period_seconds,
-            refusal: refusal(kind, spec, address),
+            refusal,
             last: None,
             streak: 0,
             result: None,
@@ -95,9 +97,16 @@ impl Probe {
 }
 
 /// Returns the message of a failure, in the kubelet's words.
-fn refusal(kind: ProbeKind, spec: &Spec, address: &str) -> String {
+fn refusal(kind: ProbeKind, spec: &Spec, container: &Container, address: &str) -> String {
     if let Some(tcp) = &spec.tcp_socket {
-        let port = serde_json::to_value(&tcp.port).unwrap_or_default();
+        let port = match &tcp.port {
+            IntOrString::Int(port) => port.to_string(),
+            IntOrString::String(name) => {
+                let mut ports = container.ports.iter().flatten();
+                let named = ports.find(|port| port.name.as_ref() == Some(name));
+                named.map_or_else(|| name.clone(), |port| port.container_port.to_string())
+            }
+        };
         return format!("dial tcp {address}:{port}: connect: connection refused");
     }
     if spec.grpc.is_some() {
@@ -117,12 +126,26 @@ mod tests {
     #[test]
     fn a_probe_changes_its_mind_after_as_many_answers_as_it_was_told() {
         let spec = Spec { failure_threshold: Some(3), success_threshold: Some(2), ..Spec::default() };
-        let mut probe = Probe::new(ProbeKind::Readiness, &spec, "");
+        let mut probe = Probe::new(ProbeKind::Readiness, &spec, String::new());
         let answers = [true, true, true, false, false, true, false, false, false, false, true, true];
         let seen: Vec<(bool, Option<bool>)> =
             answers.into_iter().map(|answer| (probe.record_answer(answer), probe.result)).collect();
         let changes: Vec<usize> = seen.iter().enumerate().filter(|(_, seen)| seen.0).map(|(index, _)| index).collect();
         assert_eq!(changes, [1, 8, 11]);
         assert_eq!(seen.last(), Some(&(true, Some(true))));
+    }
+
+    #[test]
+    fn a_probe_of_a_named_port_fails_at_its_number() {
+        let container: Container = serde_json::from_value(serde_json::json!({
+            "name": "web",
+            "ports": [{ "name": "admin", "containerPort": 9000 }, { "name": "http", "containerPort": 8080 }],
+            "livenessProbe": { "tcpSocket": { "port": "http" } },
+            "readinessProbe": { "tcpSocket": { "port": 9000 } },
+        }))
+        .unwrap();
+        let refusals: Vec<String> = Probe::of(&container, "10.1.2.3").into_iter().map(|probe| probe.refusal).collect();
+        let refused = |port: u16| format!("dial tcp 10.1.2.3:{port}: connect: connection refused");
+        assert_eq!(refusals, [refused(8080), refused(9000)]);
     }
 }

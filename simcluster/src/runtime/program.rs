@@ -46,7 +46,7 @@ pub(crate) struct Program {
 }
 
 /// Returns the words of the container runtime (containerd 2) when it cannot pull an image; `None` when it can.
-fn refusal(behavior: Behavior, image: &str) -> Option<String> {
+pub(crate) fn refusal(behavior: Behavior, image: &str) -> Option<String> {
     let full = full_name(image);
     let (host, rest) = full.split_once('/').unwrap_or_default();
     let (path, tag) = rest.rsplit_once(':').unwrap_or((rest, "latest"));
@@ -164,13 +164,14 @@ impl Program {
     }
 }
 
-/// Returns whether a pod needs a detailed simulation: probes, init containers, volumes, known arguments, or a program that ends and is
-/// not always started again.
+/// Returns whether a pod needs a detailed simulation: probes, init containers, volumes, known arguments, a program that ends and is
+/// not always started again, or a container behind the first one that fails.
 pub(crate) fn is_detailed(pod: &Pod) -> bool {
     let Some(spec) = &pod.spec else { return false };
     let is_restarted = spec.restart_policy.as_deref().is_none_or(|policy| policy == "Always");
+    let behavior = |container: &Container| Behavior::of_image(container.image.as_deref().unwrap_or_default());
     let is_more = |container: &Container| {
-        let behavior = Behavior::of_image(container.image.as_deref().unwrap_or_default());
+        let behavior = behavior(container);
         container.startup_probe.is_some()
             || container.liveness_probe.is_some()
             || container.readiness_probe.is_some()
@@ -182,9 +183,14 @@ pub(crate) fn is_detailed(pod: &Pod) -> bool {
             || arguments(container).next().is_some()
             || super::config_maps::of_container(container).next().is_some()
     };
+    // The few steps of a simple pod know the word in its first image alone.
+    let fails = |container: &Container| {
+        matches!(behavior(container), Behavior::Crash | Behavior::OutOfMemory | Behavior::Missing | Behavior::BadConfig)
+    };
     spec.init_containers.as_ref().is_some_and(|init| !init.is_empty())
         || super::config_maps::of_volumes(spec).next().is_some()
         || spec.containers.iter().any(is_more)
+        || spec.containers.iter().skip(1).any(fails)
 }
 
 #[cfg(test)]

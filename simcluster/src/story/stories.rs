@@ -73,7 +73,7 @@ pub static STORIES: [Story; 21] = stories! {
     }
     "deadline" "What if it takes too long?" {
         Act::Prepare(Start { deadline_seconds: 10, ..start(3) }), Until::Stable => "Three pods. This Deployment must make progress within ten seconds.";
-        Act::Version("crash"), Until::Deadline => "The new version crashes, again and again.";
+        Act::Version("crash"), Until::Deadline => "The new version crashes before it is ready, again and again.";
         Act::Look, Until::Read => "The deadline has passed. That is only said: nothing is undone, the controller keeps trying.";
         Act::Version(""), Until::Stable => "A version that works. It recovers by itself.";
     }

@@ -61,6 +61,8 @@ fn without_status(object: &mut Object) {
 
 /// Names that the API server tries for an object that leaves its name to it.
 const MOST_NAMES: usize = 8;
+/// Letters of a prefix that it keeps for them (`MaxGeneratedNameLength`).
+const PREFIX_LENGTH: usize = 58;
 
 /// The object with the status of another.
 fn with_status_of(object: &mut Object, status: &Object) {
@@ -83,8 +85,9 @@ impl World {
         if meta.name.as_ref().is_none_or(String::is_empty)
             && let Some(prefix) = meta.generate_name.clone()
         {
+            let base = prefix.get(..PREFIX_LENGTH).unwrap_or(&prefix);
             for _ in 0..MOST_NAMES {
-                object.meta_mut().name = Some(format!("{prefix}{}", hash::suffix(&mut self.random)));
+                object.meta_mut().name = Some(format!("{base}{}", hash::suffix(&mut self.random)));
                 if self.store.get(object.resource(), &object.key()).is_none() {
                     break;
                 }
@@ -219,5 +222,27 @@ impl World {
             self.remove(change.object.object.resource(), &key);
         }
         change.object
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::world::Settings;
+
+    #[test]
+    fn a_generated_name_keeps_58_letters_of_its_prefix() {
+        let mut world = World::new(1, 1_800_000_000_000, Settings::default());
+        let mut generated = |prefix: &str| {
+            let spec = json!({ "containers": [{ "name": "web", "image": "web:v1" }] });
+            let pod = json!({ "metadata": { "generateName": prefix, "namespace": "default" }, "spec": spec });
+            world.create(Object::read(Resource::Pod, pod).unwrap()).unwrap().object.key().name
+        };
+        assert_eq!(generated("web-").len(), 9);
+        let long = "x".repeat(80);
+        let name = generated(&long);
+        assert_eq!((name.len(), name.get(..58)), (63, long.get(..58)));
     }
 }

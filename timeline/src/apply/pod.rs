@@ -79,34 +79,7 @@ impl Timeline {
             if before.is_some() {
                 self.change_owner(at, uid, fact.meta.controller);
             } else if let Some(set) = fact.meta.controller {
-                self.note_replacement(set);
-                // The owner that it begins with is the first one, also in another life.
-                let mut owners = vec![set];
-                let earlier = self.model.pods.get(&uid).map(|pod| pod.owners.as_slice()).unwrap_or_default();
-                owners.extend(earlier.iter().filter(|owner| **owner != set));
-                if is_back {
-                    self.settling.retain(|end| end.pod != uid);
-                    self.untell_end(uid);
-                }
-                self.emit(Change::Pod(Box::new(Pod {
-                    uid,
-                    namespace: fact.meta.namespace.clone(),
-                    name: fact.meta.name.clone(),
-                    created_at_millis: fact.meta.created_at_millis,
-                    owners,
-                    owner: Some(set),
-                    states: vec![(state, at)],
-                    ..Pod::default()
-                })));
-                if seen != Seen::InList {
-                    self.tell_replacement(at, set, uid);
-                }
-                // A watch that began with a list tells of it as changed: it was there before, and no ReplicaSet controlled it. With a
-                // ReplicaSet that moved from one Deployment to another, history has the last lines of its pods.
-                let is_set_older = self.model.replica_sets.get(&set).is_some_and(|set| set.first_seen_millis < at);
-                if seen == Seen::Modified && is_set_older && !self.is_first_list(Kind::Pod, &fact.meta.namespace) {
-                    self.tell_adoption(at, uid, set, None);
-                }
+                self.begin_pod(at, fact, seen, set, state);
             }
             let is_listed = seen == Seen::InList && state_before != Some(state);
             if is_listed && state == PodState::Available {
@@ -150,6 +123,40 @@ impl Timeline {
         }
         let taken_by = fact.meta.controller.filter(|set| seen != Seen::Deleted && owner != Some(*set));
         self.note_counts(at, uid, before.flatten(), owner.into_iter().chain(taken_by), seen);
+    }
+
+    /// Begins a pod that its ReplicaSet `set` controls, or begins it anew after it was gone.
+    fn begin_pod(&mut self, at: Millis, fact: &PodFact, seen: Seen, set: Uid, state: PodState) {
+        let uid = fact.meta.uid;
+        let is_back = self.model.pods.contains_key(&uid);
+        self.note_replacement(set);
+        // The owner that it begins with is the first one, also in another life.
+        let mut owners = vec![set];
+        let earlier = self.model.pods.get(&uid).map(|pod| pod.owners.as_slice()).unwrap_or_default();
+        owners.extend(earlier.iter().filter(|owner| **owner != set));
+        if is_back {
+            self.settling.retain(|end| end.pod != uid);
+            self.untell_end(uid);
+        }
+        self.emit(Change::Pod(Box::new(Pod {
+            uid,
+            namespace: fact.meta.namespace.clone(),
+            name: fact.meta.name.clone(),
+            created_at_millis: fact.meta.created_at_millis,
+            owners,
+            owner: Some(set),
+            states: vec![(state, at)],
+            ..Pod::default()
+        })));
+        if seen != Seen::InList {
+            self.tell_replacement(at, set, uid);
+        }
+        // A watch that began with a list tells of it as changed: it was there before, and no ReplicaSet controlled it. With a
+        // ReplicaSet that moved from one Deployment to another, history has the last lines of its pods.
+        let is_set_older = self.model.replica_sets.get(&set).is_some_and(|set| set.first_seen_millis < at);
+        if seen == Seen::Modified && is_set_older && !self.is_first_list(Kind::Pod, &fact.meta.namespace) {
+            self.tell_adoption(at, uid, set, None);
+        }
     }
 
     /// A ReplicaSet was seen, or asks for more or fewer `minReadySeconds`: its pods that are ready count earlier or later.

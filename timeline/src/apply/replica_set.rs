@@ -12,10 +12,10 @@ const RELISTING_MILLIS: Millis = 60_000;
 
 impl Timeline {
     pub(super) fn replica_set(&mut self, at: Millis, fact: ReplicaSetFact, seen: Seen) {
-        let (uid, now) = (fact.meta.uid, fact.now);
-        let min_ready_seconds = now.min_ready_seconds;
-        self.orders.asks(uid, fact.meta.version, now.counts.desired, seen);
-        if seen == Seen::Deleted || now.deleting {
+        let (uid, controller) = (fact.meta.uid, fact.meta.controller);
+        let min_ready_seconds = fact.now.min_ready_seconds;
+        self.orders.asks(uid, fact.meta.version, fact.now.counts.desired, seen);
+        if seen == Seen::Deleted || fact.now.deleting {
             self.orders.leaves(uid, fact.meta.version);
         }
         let knew = self.model.replica_sets.get(&uid).map(|known| known.now.min_ready_seconds);
@@ -27,6 +27,7 @@ impl Timeline {
         match self.model.replica_sets.get(&uid) {
             Some(known) if known.removed_millis.is_some() => return,
             Some(known) => {
+                let now = fact.now;
                 let (before, owner, revision) = (known.now.clone(), known.owner, known.revision());
                 let (desired, desired_replicas) = (now.counts.desired, now.desired_replicas);
                 if owner != fact.meta.controller {
@@ -54,34 +55,7 @@ impl Timeline {
                 self.note_scale(at, uid, (before.counts.desired, desired), cause, was_max);
             }
             None if seen == Seen::Deleted => return,
-            None => {
-                self.forget_strangers(uid, &fact.meta.namespace);
-                let desired = now.counts.desired;
-                let first_list = seen == Seen::InList && self.is_first_list(Kind::ReplicaSet, &fact.meta.namespace);
-                let carried_millis = (!first_list).then_some(at);
-                self.emit(Change::ReplicaSet(Box::new(ReplicaSet {
-                    uid,
-                    namespace: fact.meta.namespace,
-                    name: fact.meta.name,
-                    created_at_millis: fact.meta.created_at_millis,
-                    first_seen_millis: at,
-                    template_hash: fact.template_hash,
-                    images: fact.images,
-                    restarted_at: fact.restarted_at,
-                    owner: fact.meta.controller,
-                    owners: fact.meta.controller.into_iter().collect(),
-                    revisions: fact.revision.into_iter().map(|revision| (revision, carried_millis)).collect(),
-                    now,
-                    ..ReplicaSet::default()
-                })));
-                if !first_list {
-                    self.tell_made_again(at, uid, seen != Seen::InList);
-                    self.note_scale(at, uid, (0, desired), ScaleCause::Rollout, (seen != Seen::InList).then_some(None));
-                }
-                if let Some(owner) = fact.meta.controller {
-                    self.retell_start(at, owner, true);
-                }
-            }
+            None => self.begin_set(at, fact, seen),
         }
         if knew != Some(min_ready_seconds) {
             self.recount_pods(at, uid, min_ready_seconds);
@@ -89,11 +63,41 @@ impl Timeline {
         if seen == Seen::Deleted {
             self.replica_set_gone(at, uid, true);
         }
-        if let Some(deployment) = fact.meta.controller {
+        if let Some(deployment) = controller {
             self.begin_rollout(at, deployment);
             if !is_listed_again {
                 self.note_peaks(deployment);
             }
+        }
+    }
+
+    fn begin_set(&mut self, at: Millis, fact: ReplicaSetFact, seen: Seen) {
+        let (uid, controller) = (fact.meta.uid, fact.meta.controller);
+        self.forget_strangers(uid, &fact.meta.namespace);
+        let desired = fact.now.counts.desired;
+        let first_list = seen == Seen::InList && self.is_first_list(Kind::ReplicaSet, &fact.meta.namespace);
+        let carried_millis = (!first_list).then_some(at);
+        self.emit(Change::ReplicaSet(Box::new(ReplicaSet {
+            uid,
+            namespace: fact.meta.namespace,
+            name: fact.meta.name,
+            created_at_millis: fact.meta.created_at_millis,
+            first_seen_millis: at,
+            template_hash: fact.template_hash,
+            images: fact.images,
+            restarted_at: fact.restarted_at,
+            owner: controller,
+            owners: controller.into_iter().collect(),
+            revisions: fact.revision.into_iter().map(|revision| (revision, carried_millis)).collect(),
+            now: fact.now,
+            ..ReplicaSet::default()
+        })));
+        if !first_list {
+            self.tell_made_again(at, uid, seen != Seen::InList);
+            self.note_scale(at, uid, (0, desired), ScaleCause::Rollout, (seen != Seen::InList).then_some(None));
+        }
+        if let Some(owner) = controller {
+            self.retell_start(at, owner, true);
         }
     }
 

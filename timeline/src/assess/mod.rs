@@ -14,6 +14,7 @@ pub mod pod_causes;
 mod readiness;
 pub mod refusals;
 pub mod remedy;
+pub mod rest;
 pub mod rollout_causes;
 pub mod severity;
 pub mod standing;

@@ -3,6 +3,7 @@
 
 pub mod course;
 pub mod language;
+pub mod rollout_rows;
 pub mod search;
 mod words;
 

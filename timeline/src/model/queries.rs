@@ -49,6 +49,11 @@ impl Model {
         self.pods_of(replica_set).filter(move |pod| pod.owner == Some(replica_set))
     }
 
+    /// Returns whether a ReplicaSet controls or controlled known pods.
+    pub fn has_pods(&self, replica_set: Uid) -> bool {
+        self.pod_index.has_pods(replica_set)
+    }
+
     /// Counts the pods of a ReplicaSet.
     pub fn pod_counts(&self, replica_set: Uid) -> PodCounts {
         self.pod_index.counts(replica_set)
@@ -148,7 +153,7 @@ impl Model {
         if [Kind::ReplicaSet, Kind::Pod].into_iter().any(|kind| self.unseen_since(kind, namespace).is_some()) {
             return false;
         }
-        let is_seen = self.sets_of.rows_of(deployment).any(|(set, _)| self.pod_index.has_pods(set));
+        let is_seen = self.sets_of.rows_of(deployment).any(|(set, _)| self.has_pods(set));
         let has_none = || self.owned_sets(deployment).all(|set| set.now.counts.replicas == 0);
         is_seen || (self.sees_sets(deployment) && has_none())
     }

@@ -1,8 +1,8 @@
 //! The title of an episode: "Pod q4xzb deleted, recovered after 3.2 s".
 
 use super::crash::exit_words;
-use super::happening::{departure, pods_named};
 use super::headline::refusal_matter;
+use super::pod_happenings::{departure, pods_named};
 use super::tense::past;
 use crate::Millis;
 use crate::assess::{Episode, Refused, Restarted};

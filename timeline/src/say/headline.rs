@@ -1,9 +1,9 @@
 //! The cause that decides, in the few words of a headline; [`super::cause`] has its figures.
 
-use super::cause::failed_step;
 use super::crash::{crashes, exit_words};
 use super::excerpt::{quota, scheduler_says, start_words};
 use super::pod_causes::pull_detail;
+use super::start_causes::failed_step;
 use super::tense::past;
 use crate::assess::failed_pods::COMPLETED;
 use crate::assess::{Assessment, Cause, CauseKind, Refused, pull_failure};

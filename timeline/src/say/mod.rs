@@ -16,10 +16,14 @@ mod happening;
 mod headline;
 mod next;
 mod pod_causes;
+mod pod_happenings;
+mod scale_happenings;
+mod start_causes;
 pub mod story;
 mod tense;
 mod unseen;
 mod verdict;
+mod why;
 
 pub use budget::{budget, derived};
 pub use cause::cause;
@@ -29,7 +33,8 @@ pub use episode::{episode, say_losses, say_refusal};
 pub use next::next;
 pub use tense::past;
 pub use unseen::only_last_seen;
-pub use verdict::{Verdict, badge, recreated, succeeded, verdict, why};
+pub use verdict::{Verdict, badge, recreated, succeeded, verdict};
+pub use why::why;
 
 use crate::model::{KubectlVerdict, Pod};
 use crate::words::safe;

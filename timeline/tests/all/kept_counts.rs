@@ -70,6 +70,7 @@ fn is_plain(pod: &Pod) -> bool {
 fn check(model: &Model, now_millis: i64, at_millis: &[i64]) {
     for set in model.replica_sets.keys() {
         assert_eq!(model.pod_counts(*set), counts(model, *set), "{set}");
+        assert_eq!(model.has_pods(*set), model.pods_of(*set).next().is_some(), "{set}");
         let noteworthy: Vec<Uid> = model.noteworthy_pods(*set, now_millis, 0).iter().map(|pod| pod.uid).collect();
         assert!(noteworthy.is_sorted(), "{noteworthy:?}");
         for pod in model.pods_of(*set) {
@@ -104,14 +105,9 @@ proptest! {
         events in proptest::collection::vec(event(), 0..60),
         apart in prop_oneof![Just(700i64), Just(20_000)],
         gone_pods in 0..3usize,
+        pruned_after in any::<prop::sample::Index>(),
     ) {
         let (mut timeline, mut copy) = (Timeline::new(), Model::default());
-        let mut at = 0;
-        for event in &events {
-            at += apart;
-            timeline.apply(at, fact(event, at)).into_iter().for_each(|change| copy.apply_change(change));
-            check(timeline.model(), at, &[at, at - 1, at - 60_000, at - 400_000]);
-        }
         let retention = Retention {
             age_millis: 30_000,
             gone_pods,
@@ -121,6 +117,19 @@ proptest! {
             deleted: 0,
             screen_millis: 0,
         };
+        let pruned_after = pruned_after.index(events.len().max(1));
+        let mut at = 0;
+        for (index, event) in events.iter().enumerate() {
+            at += apart;
+            let mut changes = timeline.apply(at, fact(event, at));
+            if index == pruned_after {
+                changes.extend(timeline.prune(at, &retention, &BTreeSet::new()));
+            }
+            changes.into_iter().for_each(|change| copy.apply_change(change));
+            for model in [timeline.model(), &copy] {
+                check(model, at, &[at, at - 1, at - 60_000, at - 400_000]);
+            }
+        }
         timeline.prune(at, &retention, &BTreeSet::new()).into_iter().for_each(|change| copy.apply_change(change));
         let times = [at, at - 10_000, at - 60_000];
         check(timeline.model(), at, &times);

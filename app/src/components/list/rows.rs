@@ -82,7 +82,8 @@ fn Row(board: ListBoard, key: u128, row: ReadSignal<RowText>) -> impl IntoView {
                     <span class="muted why">{said(|row| &row.why)}</span>
                 </span>
                 <span class="image"><b>{text(|row| &row.revision)}</b>" "<ImageName text=images/></span>
-                <span class="muted since">{since}" ago"</span>
+                // It changes by the second: in the name of the link screen readers would read the row as often.
+                <span class="muted since" aria-hidden="true">{since}" ago"</span>
             </a>
             <a class="past" href=rollouts aria-label=move || format!("Rollouts of {}", row.read().name)>"Rollouts"</a>
         </div>

@@ -29,7 +29,8 @@ pub fn LinkBars(board: Board) -> impl IntoView {
     };
     // Screen readers do not announce the time while the past plays, or is gone through.
     let is_told = move || if board.time.read().tenths.is_some() { "off" } else { "polite" };
-    let class = move || if news.read().is_some() { "banner quiet" } else { "unused" };
+    // The status stays in the document, as that of a banner does.
+    let class = move || if news.read().is_some() { "banner quiet" } else { "shown" };
     let now = board.workload.with_untracked(address::whatever_bears_the_name);
     let successor = move || if board.read_view(|view| view.is_succeeded) { "banner quiet" } else { "unused" };
     view! {

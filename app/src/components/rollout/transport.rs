@@ -101,7 +101,15 @@ fn KeptMarks(board: Board) -> impl IntoView {
 /// Goes to any moment that is kept.
 #[component]
 fn Slider(board: Board, controls: Controls) -> impl IntoView {
-    let moment = move || board.dated(board.now_millis());
+    // Screen readers announce each change of it: none while time goes on by itself.
+    let moment = Memo::new(move |known: Option<&String>| {
+        let Time { tenths, is_playing, .. } = board.time.get();
+        match known {
+            Some(known) if is_playing => known.clone(),
+            _ if tenths.is_none() && !board.is_held() => "now".to_owned(),
+            _ => board.dated(board.now_millis()),
+        }
+    });
     let slide = move |event: web_sys::Event| {
         let value = event_target_value(&event).parse::<f64>().unwrap_or_default();
         controls.act(|screen| screen.slide(value));
@@ -115,7 +123,7 @@ fn Slider(board: Board, controls: Controls) -> impl IntoView {
             value=SLIDER.to_string()
             prop:value=move || board.slider_position.get().to_string()
             aria-label="Moment"
-            aria-valuetext=moment
+            aria-valuetext=move || moment.get()
             on:input=slide
         />
     }

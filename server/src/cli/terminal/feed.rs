@@ -154,7 +154,6 @@ pub(super) async fn cluster_of(
     server: &RemoteServer,
     wanted: Option<&str>,
 ) -> anyhow::Result<(String, Vec<(String, String)>)> {
-    let address = &server.address;
     let silent = |_| Err(cannot_follow(server, SILENT));
     // Heartbeats alone do not prolong it.
     let list = tokio::time::timeout(RESPONSE_TIMEOUT, first_list(server, wanted)).await.unwrap_or_else(silent)?;
@@ -168,18 +167,18 @@ pub(super) async fn cluster_of(
             Some(found) => Ok((found.name.clone(), deployments)),
             // It may show a namespace in which nothing is yet, to who names both.
             None if clusters.is_empty() || is_unchecked => Ok((wanted.to_owned(), deployments)),
-            None => anyhow::bail!("{address} does not watch a cluster named {wanted:?}. It watches: {}.", known()),
+            None => anyhow::bail!("{server} does not watch a cluster named {wanted:?}. It watches: {}.", known()),
         },
         (None, []) => anyhow::bail!(
-            "{address} shows you no cluster: you may not list pods in any namespace with Deployments, or your permissions cannot be checked. Name the cluster with --cluster."
+            "{server} shows you no cluster: you may not list pods in any namespace with Deployments, or your permissions cannot be checked. Name the cluster with --cluster."
         ),
         (None, [_]) if is_unchecked => {
             anyhow::bail!(
-                "{address} cannot check your permissions on a cluster right now; name the cluster with --cluster."
+                "{server} cannot check your permissions on a cluster right now; name the cluster with --cluster."
             )
         }
         (None, [only]) => Ok((only.name.clone(), deployments)),
-        (None, _) => anyhow::bail!("{address} watches several clusters; choose one with --cluster: {}.", known()),
+        (None, _) => anyhow::bail!("{server} watches several clusters; choose one with --cluster: {}.", known()),
     }
 }
 
@@ -215,15 +214,8 @@ fn check_version(frame: &ServerFrame, server: &RemoteServer) -> anyhow::Result<(
 }
 
 async fn subscribe(server: &RemoteServer, scope: Scope) -> Result<Socket, String> {
-    let Some((scheme, rest)) = server.address.split_once("://") else {
-        return Err("the address must begin with http:// or https://".to_owned());
-    };
-    let scheme = match scheme {
-        "http" => "ws",
-        "https" => "wss",
-        other => return Err(format!("the address must begin with http:// or https://, not {other}://")),
-    };
-    let request = format!("{scheme}://{rest}/api/v1/stream").into_client_request();
+    // http becomes ws, and https becomes wss.
+    let request = format!("{server}/api/v1/stream").replacen("http", "ws", 1).into_client_request();
     let mut request = request.map_err(|error| error.to_string())?;
     let bearer = server.bearer();
     let has_token = bearer.is_some();

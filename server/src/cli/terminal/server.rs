@@ -7,8 +7,9 @@ use std::time::Duration;
 use anyhow::Context;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, RETRY_AFTER};
-use http::{HeaderValue, Request, Response, StatusCode, Uri};
+use http::{HeaderValue, Request, Response, StatusCode};
 use timeline::{Workload, address};
+use url::Url;
 
 use super::plain;
 use crate::access::fetch::{HttpClient, ResponseLimits};
@@ -25,8 +26,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// Address and credentials of a server.
 #[derive(Clone)]
 pub(super) struct RemoteServer {
-    /// Its address, without a slash at the end.
-    pub address: String,
+    pub url: Url,
     /// The file with the token, and the Authorization header of its first content.
     token: Option<(PathBuf, HeaderValue)>,
 }
@@ -39,15 +39,22 @@ impl RemoteServer {
             !address.contains('@'),
             "the URL of a server must not have a user or a password: sign in with --token-file"
         );
+        let must_begin = "the address must begin with http:// or https://";
+        let url = match address.split_once("://") {
+            Some(("http" | "https", _)) => address.parse::<Url>(),
+            Some((scheme, _)) => anyhow::bail!("cannot follow {address}: {must_begin}, not {scheme}://"),
+            None => anyhow::bail!("cannot follow {address}: {must_begin}"),
+        };
+        let url = url.with_context(|| format!("{address} is not a valid server URL"))?;
         let read = |path: &Path| anyhow::Ok((path.to_owned(), read_bearer(path)?));
         let token = token_file.map(read).transpose()?;
-        if token.is_some() && is_open_to_others(address) {
+        if token.is_some() && is_open_to_others(&url) {
             print::error(&format!(
                 "the token is sent to {} without TLS: others on the network can read it and sign in with it",
                 plain(address)
             ));
         }
-        Ok(Self { address: address.trim_end_matches('/').to_owned(), token })
+        Ok(Self { url, token })
     }
 
     /// Returns the Authorization header. The file is read again, as tokens of pods are replaced before they expire; a
@@ -125,15 +132,13 @@ fn read_bearer(path: &Path) -> anyhow::Result<HeaderValue> {
 }
 
 /// Returns whether requests leave this machine without TLS.
-fn is_open_to_others(address: &str) -> bool {
-    let Ok(uri) = address.parse::<Uri>() else { return false }; // it is asked nothing
-    let host = uri.host().unwrap_or_default();
-    uri.scheme_str() != Some("https") && !is_this_machine(host)
+fn is_open_to_others(url: &Url) -> bool {
+    url.scheme() == "http" && !is_this_machine(url.host_str().unwrap_or_default())
 }
 
 impl Display for RemoteServer {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.address)
+        f.write_str(self.url.as_str().trim_end_matches('/'))
     }
 }
 
@@ -158,14 +163,38 @@ mod tests {
     }
 
     #[test]
+    fn a_server_is_shown_without_a_slash_at_the_end_and_its_origin_is_that_of_its_pages() {
+        for (address, shown, origin) in [
+            ("http://127.0.0.1:7440/", "http://127.0.0.1:7440", "http://127.0.0.1:7440"),
+            ("https://Rollouts.example.com:443/a/", "https://rollouts.example.com/a", "https://rollouts.example.com"),
+            ("http://[::1]:7440/rollcast", "http://[::1]:7440/rollcast", "http://[::1]:7440"),
+        ] {
+            let server = RemoteServer::new(address, None).unwrap();
+            assert_eq!((&*server.to_string(), &*server.url.origin().ascii_serialization()), (shown, origin));
+        }
+    }
+
+    #[test]
+    fn an_address_of_no_server_is_refused_before_it_is_asked() {
+        let must_begin = "the address must begin with http:// or https://";
+        for (address, says) in [
+            ("localhost:7440", format!("cannot follow localhost:7440: {must_begin}")),
+            ("ftp://host", format!("cannot follow ftp://host: {must_begin}, not ftp://")),
+            ("http://a b", "http://a b is not a valid server URL".to_owned()),
+        ] {
+            assert_eq!(RemoteServer::new(address, None).err().unwrap().to_string(), says);
+        }
+    }
+
+    #[test]
     fn a_token_that_others_may_read_on_its_way_is_known() {
         for open in ["http://rollouts.example.com", "http://10.0.0.7:7440/", "http://[fe80::1]:80", "HTTP://other"] {
-            assert!(is_open_to_others(open), "{open}");
+            assert!(is_open_to_others(&open.parse().unwrap()), "{open}");
         }
         for closed in
             ["https://rollouts.example.com", "http://127.0.0.1:7440", "http://localhost", "http://[::1]:7440/"]
         {
-            assert!(!is_open_to_others(closed), "{closed}");
+            assert!(!is_open_to_others(&closed.parse().unwrap()), "{closed}");
         }
     }
 }

@@ -7,7 +7,6 @@ use anyhow::Context;
 use bytes::Bytes;
 use http::{Method, Request, Uri, header};
 use serde_json::Value;
-use url::Url;
 
 use super::options::{ShareArguments, ShareCommand};
 use super::plain;
@@ -61,11 +60,6 @@ fn path_and_query(address: &str) -> anyhow::Result<String> {
     Ok(uri.path_and_query().map(ToString::to_string).unwrap_or_default())
 }
 
-/// Returns the origin of a server as its pages send it: without a usual port, and without the path below which the server is.
-fn origin(address: &str) -> Option<String> {
-    Some(address.parse::<Url>().ok()?.origin().ascii_serialization())
-}
-
 fn text(of: &Value, name: &str) -> String {
     plain(of.get(name).and_then(Value::as_str).unwrap_or_default())
 }
@@ -81,14 +75,13 @@ async fn send_request(
     form: &[(&str, &str)],
 ) -> anyhow::Result<Value> {
     let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-    let invalid = || format!("{server} is not a valid server URL");
     let request = Request::builder()
         .method(method)
         .uri(format!("/api/v1/shares{path}"))
-        .header(header::ORIGIN, origin(&server.address).with_context(invalid)?)
+        // As its pages send it: without a usual port, and without the path below which the server is.
+        .header(header::ORIGIN, server.url.origin().ascii_serialization())
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-        .body(Bytes::from(body))
-        .with_context(invalid)?;
+        .body(Bytes::from(body))?;
     let answer = server.send(request, LIMITS).await.with_context(|| format!("cannot reach {server}"))?;
     let told: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
     if answer.status().is_success() {
@@ -99,20 +92,4 @@ async fn send_request(
         None => plain(String::from_utf8_lossy(answer.body()).lines().next().unwrap_or_default()),
     };
     anyhow::bail!("{server} responded {}: {why}", answer.status())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_origin_is_that_of_the_pages_of_the_server() {
-        for (address, expected) in [
-            ("http://127.0.0.1:7440", "http://127.0.0.1:7440"),
-            ("https://Rollouts.example.com:443/rollcast", "https://rollouts.example.com"),
-            ("http://[::1]:7440/rollcast", "http://[::1]:7440"),
-        ] {
-            assert_eq!(origin(address).as_deref(), Some(expected));
-        }
-    }
 }

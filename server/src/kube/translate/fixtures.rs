@@ -19,10 +19,6 @@ pub(crate) fn object(number: u32, owner: Option<(&str, u32)>, of: &Value) -> Val
     json!({ "metadata": metadata, "spec": of["spec"], "status": of["status"] })
 }
 
-pub(crate) fn one_replica() -> Value {
-    json!({ "spec": { "replicas": 1 }, "status": { "replicas": 1, "availableReplicas": 1 } })
-}
-
 /// A pod that is ready, with the status of its container.
 pub(crate) fn ready_pod(container: &Value) -> Value {
     json!({

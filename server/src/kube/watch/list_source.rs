@@ -37,6 +37,7 @@ impl Watch {
     pub(super) async fn list(&mut self) -> Result<Option<String>, HubGone> {
         self.seen_relists = *self.cluster.relist_requests.borrow();
         if self.list.is_none() {
+            self.seen_losses = self.liveness.borrow().losses;
             Counters::add(&self.cluster.counters.lists);
             if let Some(reason) = self.relist.take() {
                 self.cluster.counters.kind(self.kind).note_relist(reason);
@@ -189,7 +190,7 @@ impl Watch {
         (self.failed_watches, self.mute) = (0, Duration::ZERO);
         let gap_since_millis = self.seen_until;
         let at_millis = self.note_response();
-        self.seen_until = Some(at_millis);
+        self.seen_until = self.seen_until.or(Some(at_millis));
         let (kind, namespace) = (self.kind, self.namespace.clone());
         self.send(SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis }).await?;
         // Where lists are allowed and watches are not, only a watch that works says that all is well.

@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 
 use server::feed::recording::lines;
 use server::history::batch::Batch;
-use server::history::index;
 use server::history::recorder::Recorder;
 use server::history::resume;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
-use timeline::episodes::EpisodeRow;
+use timeline::episodes::{EpisodeRow, rollout_rows};
 use timeline::fact::{Kind, Seen};
 use timeline::view::Now;
 use timeline::{History, Millis, Timeline, Uid};
@@ -263,7 +262,7 @@ pub fn keep(store: &mut Sqlite, many: u64) -> KeptDay {
             timeline.apply(*at_millis, object.clone().fact(*seen).unwrap().unwrap());
         }
         let now = Now { millis: began + 30_000, skew_millis: 0 };
-        let of = index::rollouts("prod", &timeline, workload, now, index::LAST);
+        let of = rollout_rows::rollouts("prod", &timeline, workload, now, rollout_rows::LAST);
         rollouts.extend(of.last().cloned());
         let known = Commit { lines: None, rollouts: of, ..commit("", (began, began)) };
         store.commit(&[known]).unwrap();

@@ -2,7 +2,7 @@
 
 use server::feed::recording::Recording;
 use server::history::batch::unpack;
-use server::history::index;
+use server::history::episode_rows::episode_rows;
 use server::history::recorder::Recorder;
 use server::history::rollout_span;
 use timeline::episodes::EpisodeRow;
@@ -240,5 +240,5 @@ fn what_is_missing_after_a_gap_is_no_deletion() {
     let text = listed(1_000) + &list_done(900_000, Some(600_000));
     let timeline = Recording::read(&text).play();
     assert!(timeline.model().deployments.values().all(|known| known.deleted_millis == Some(900_000)));
-    assert_eq!(index::episode_rows(&text, uid, (1_000, 900_000), None, false), [None, None]);
+    assert_eq!(episode_rows(&text, uid, (1_000, 900_000), None, false), [None, None]);
 }

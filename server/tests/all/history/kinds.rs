@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use server::access::permissions::Permissions;
 use server::feed::recording::Recording;
 use server::history::batch::unpack;
-use server::history::index;
+use server::history::episode_rows::episode_rows;
 use server::history::options::Limits;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Episode, EpisodeSelector};
@@ -218,7 +218,7 @@ fn trouble_stays_in_the_index_when_its_deployment_goes_missing_in_a_gap() {
         + &list_done(180_000, Some(115_000));
     let timeline = Recording::read(&text).play();
     assert_eq!(timeline.model().deployments.get(&web()).unwrap().deleted_millis, Some(180_000));
-    let rows = |from_millis: Millis| index::episode_rows(&text, web(), (from_millis, 180_000), None, false);
+    let rows = |from_millis: Millis| episode_rows(&text, web(), (from_millis, 180_000), None, false);
     let [None, Some(row)] = rows(105_000) else { panic!("one row") };
     assert_eq!((row.episode, row.started_millis, row.ended_millis), (EpisodeKind::Scaling, 105_000, Some(115_000)));
     let cause = "Scaled from 2 to 4. Revision 1 had 2 of 4 available: quota q was used up.";
@@ -239,7 +239,7 @@ fn a_scaling_whose_pods_do_not_start_has_the_cause_of_its_verdict() {
         [12, 13].map(|number| scaled_pod(at_millis, r#type, number, is_ready)).concat()
     };
     let told = |text: &str, to_millis: Millis, is_open: bool| {
-        let [_, row] = index::episode_rows(text, web(), (105_000, to_millis), None, is_open);
+        let [_, row] = episode_rows(text, web(), (105_000, to_millis), None, is_open);
         let row = row.unwrap();
         (row.episode, row.title.clone(), row.cause_words(), row.status().mark)
     };
@@ -267,7 +267,7 @@ fn a_scaling_whose_pods_do_not_start_has_the_cause_of_its_verdict() {
         let refused = listed() + &scaled_lines(105_000, "MODIFIED", 4, [2, 2], message);
         let pods = [10, 11, 12, 13].map(|number| scaled_pod(180_000, "LISTED", number, true)).concat();
         let there = scaled_lines(180_000, "LISTED", 4, [4, 4], "") + &pods + &list_done(180_000, Some(since_millis));
-        let [_, row] = index::episode_rows(&(refused + &there), web(), (105_000, 180_000), None, false);
+        let [_, row] = episode_rows(&(refused + &there), web(), (105_000, 180_000), None, false);
         row.map(|row| (row.episode, row.took_millis(), row.cause)).unwrap()
     };
     assert_eq!(unseen(114_999), (EpisodeKind::Scaling, None, String::new()));
@@ -282,7 +282,7 @@ fn a_scaling_whose_pods_do_not_start_has_the_cause_of_its_verdict() {
         + &list_done(150_000, Some(130_000))
         + &pods(180_000, "ADDED", true)
         + &scaled_lines(180_000, "MODIFIED", 4, [4, 4], "");
-    let [_, row] = index::episode_rows(&with_gap, web(), (105_000, 180_000), None, false);
+    let [_, row] = episode_rows(&with_gap, web(), (105_000, 180_000), None, false);
     assert_eq!(row.unwrap().took_millis(), Some(75_000));
     // What passes sooner is no trouble.
     let brief = listed() + &scaled_lines(105_000, "MODIFIED", 4, [4, 2], "") + &pods(105_100, "ADDED", false);

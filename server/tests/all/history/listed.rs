@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use server::access::permissions::Permissions;
 use server::access::scope::{LinkScope, WorkloadName};
-use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Episode, Store};
 use server::history::{Archive, tap};
 use server::kube::Observed;
 use server::telemetry::clock;
-use timeline::episodes::{EpisodeRow, Search, UNKNOWN_CAUSE};
+use timeline::episodes::{EpisodeRow, Search, UNKNOWN_CAUSE, rollout_rows};
 use timeline::fact::{Kind, Seen};
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
@@ -85,7 +84,7 @@ fn what_went_on_when_watching_began_is_told_once_it_is_over() {
         first.completed_millis = Some(deployment.first_seen_millis + completed);
         let now = Now { millis: deployment.first_seen_millis + 3_600_000, skew_millis: 0 };
         let timeline = Timeline::from_model(model, 0);
-        let told = index::rollouts("c", &timeline, uid, now, 99);
+        let told = rollout_rows::rollouts("c", &timeline, uid, now, 99);
         let revision = timeline.model().deployments.get(&uid).unwrap().rollouts[0].revision;
         told.first().filter(|told| told.revision == revision).cloned()
     };

@@ -26,16 +26,15 @@ use server::cli::RolloutSelector;
 use server::cli::commands::history as command;
 use server::cli::terminal::options::DeploymentArgument;
 use server::feed::recording::{LineType, RecordedLine, Recording};
-use server::history::activity::is_at_rest;
 use server::history::batch::Batch;
-use server::history::index;
 use server::history::options::{Limits, Location, Options};
 use server::history::recorder::Recorder;
 use server::history::resume;
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Commit, Episode, Store};
 use server::kube::InitialState;
-use timeline::episodes::EpisodeRow;
+use timeline::assess::rest::is_at_rest;
+use timeline::episodes::{EpisodeRow, rollout_rows};
 use timeline::view::Now;
 use timeline::{History, Millis, Model, Timeline, Uid};
 
@@ -180,7 +179,7 @@ pub fn episodes(text: &str) -> Vec<Episode> {
         observed.apply(&mut timeline);
         recorder.record(line);
         for uid in timeline.model().deployments.keys() {
-            let rollouts = index::rollouts("c", &timeline, *uid, now, index::LAST);
+            let rollouts = rollout_rows::rollouts("c", &timeline, *uid, now, rollout_rows::LAST);
             // Those of an episode that is over are over.
             let new = rollouts.iter().filter(|rollout| told.insert((*uid, rollout.started_millis)));
             new.for_each(|rollout| recorder.record_rollout(rollout));
@@ -213,7 +212,7 @@ fn indexed() -> Indexed {
     let (timeline, _) = play(&batches);
     let uid = *timeline.model().deployments.keys().next().unwrap();
     let now = Now { millis: batches.last().unwrap().1, skew_millis: 0 };
-    let rollouts = index::rollouts("c", &timeline, uid, now, index::LAST);
+    let rollouts = rollout_rows::rollouts("c", &timeline, uid, now, rollout_rows::LAST);
     Indexed { batches, timeline, uid, now, rollouts }
 }
 
@@ -299,7 +298,7 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
         for (from, to, text) in &batches {
             store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
         }
-        let rollouts = index::rollouts("c", &timeline, deployment.uid, now, index::LAST);
+        let rollouts = rollout_rows::rollouts("c", &timeline, deployment.uid, now, rollout_rows::LAST);
         store.commit(&[Commit { rollouts, ..recorded(&batches, deployment.uid) }]).unwrap();
         let lines = text.lines().count();
         assert_eq!(

@@ -1,7 +1,6 @@
 //! A Deployment of one replica, in facts whose times and counts a test chooses.
 
-use server::history::index;
-use timeline::episodes::EpisodeRow;
+use timeline::episodes::{EpisodeRow, rollout_rows};
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentNow, DeploymentSpec,
     DeploymentStatus, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow, Role,
@@ -97,5 +96,5 @@ pub fn apply(timeline: &mut Timeline, facts: impl IntoIterator<Item = (Millis, F
 
 /// The row of its last rollout in the index.
 pub fn last_row(timeline: &Timeline, millis: Millis) -> EpisodeRow {
-    index::rollouts("c", timeline, Uid::from_bits(1), Now { millis, skew_millis: 0 }, 1).pop().unwrap()
+    rollout_rows::rollouts("c", timeline, Uid::from_bits(1), Now { millis, skew_millis: 0 }, 1).pop().unwrap()
 }

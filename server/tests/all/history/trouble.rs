@@ -2,11 +2,10 @@
 
 use serde_json::{Value, json};
 use server::access::permissions::Permissions;
-use server::history::index;
 use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::store::Commit;
-use timeline::episodes::{self, EpisodeRow, Search};
+use timeline::episodes::{self, EpisodeRow, Search, rollout_rows};
 use timeline::fact::{Condition, ConditionStatus, EventFact, Image, Kind, Phase, PodFact, Seen, Strategy};
 use timeline::model::{Gap, Pod, PodState};
 use timeline::rollout::Outcome;
@@ -180,7 +179,7 @@ fn begin_next(timeline: &mut Timeline, going: Box<PodFact>, gone_millis: Millis)
 fn rows_once_complete(mut timeline: Timeline, complete_millis: Millis) -> Vec<(u64, Outcome, String, String)> {
     let facts = [pod(2, true, Seen::Modified), recreate(2, [1, 1, 1])].map(|fact| (complete_millis, fact));
     apply(&mut timeline, facts);
-    let rows = index::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 200_000, skew_millis: 0 }, 9);
+    let rows = rollout_rows::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 200_000, skew_millis: 0 }, 9);
     rows.iter().map(|row| (row.revision, row.outcome, row.cause.clone(), row.trouble().to_owned())).collect()
 }
 
@@ -252,7 +251,7 @@ fn a_take_down_by_recreate_is_no_outage_of_the_rollout_before() {
     {
         timeline.apply(at, fact);
     }
-    let rows = index::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 200_000, skew_millis: 0 }, 9);
+    let rows = rollout_rows::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 200_000, skew_millis: 0 }, 9);
     let losses = rows.into_iter().map(|row| (row.revision, row.losses));
     assert_eq!(losses.collect::<Vec<_>>(), [(1, None), (2, None)]);
 }
@@ -355,7 +354,7 @@ fn a_refused_replica_set_of_the_next_revision_is_no_cause_of_the_rollout_before(
     for fact in [web(2, [2, 1, 1]), pod(2, true, Seen::Added), web(2, [1, 1, 1])] {
         timeline.apply(80_000, fact);
     }
-    let rows = index::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 90_000, ..now }, 9).into_iter();
+    let rows = rollout_rows::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 90_000, ..now }, 9).into_iter();
     let rows: Vec<_> = rows.map(|row| (row.revision, row.outcome, row.cause, row.refusal)).collect();
     let late = format!("Revision 2 {refused}.");
     let none = String::new();
@@ -420,7 +419,7 @@ fn a_crash_loop_right_after_completion_is_the_cause_of_the_rollout() {
     batches.push((at_millis, at_millis, crash.clone()));
     let (timeline, _) = play(&batches);
     let now = Now { millis: at_millis + 1_000, skew_millis: 0 };
-    let last = index::rollouts("c", &timeline, uid, now, index::LAST).pop().unwrap();
+    let last = rollout_rows::rollouts("c", &timeline, uid, now, rollout_rows::LAST).pop().unwrap();
     assert!(last.cause.contains("crashes with exit code 1"), "{}", last.cause);
     assert_eq!((last.outcome, last.restarts), (Outcome::Complete, Some(3)));
     assert!(recorder.is_in_episode(&last));
@@ -458,12 +457,12 @@ fn a_pod_that_is_deleted_right_after_completion_is_a_loss_of_the_rollout() {
     let (mut timeline, _) = play(&batches);
     timeline.tick(at_millis + 5_000);
     let now = Now { millis: at_millis + 5_000, skew_millis: 0 };
-    let last = index::rollouts("c", &timeline, uid, now, index::LAST).pop().unwrap();
+    let last = rollout_rows::rollouts("c", &timeline, uid, now, rollout_rows::LAST).pop().unwrap();
     // The streams of a cluster whose time runs faster are later in it.
     timeline.set_speed(1_000);
     let losses = |timeline: &Timeline, after_millis: Millis| {
         let now = Now { millis: at_millis + after_millis, skew_millis: 0 };
-        index::rollouts("c", timeline, uid, now, 1).pop().unwrap().losses
+        rollout_rows::rollouts("c", timeline, uid, now, 1).pop().unwrap().losses
     };
     assert_eq!((losses(&timeline, 19_999), losses(&timeline, 20_000)), (None, last.losses.clone()));
     // The episode is over after a minute at rest, at any speed.

@@ -1,10 +1,9 @@
 //! What the index tells of rollouts that began or ended in a gap.
 
 use server::access::permissions::Permissions;
-use server::history::index;
 use server::history::sql::Reader;
 use server::history::store::Commit;
-use timeline::episodes::{EpisodeRow, Search};
+use timeline::episodes::{EpisodeRow, Search, rollout_rows};
 use timeline::fact::{Kind, Seen};
 use timeline::view::Now;
 use timeline::{Fact, Millis, Timeline, Uid};
@@ -107,7 +106,7 @@ fn a_rollout_whose_next_one_began_in_a_gap_ends_before_the_gap() {
     let (kind, namespace, present) = (Kind::Deployment, None, vec![Uid::from_bits(1)]);
     timeline.apply(90_005, Fact::Listed { kind, namespace, present, gap_since_millis: Some(40_000) });
     let now = Now { millis: 200_000, skew_millis: 0 };
-    let rows = index::rollouts("c", &timeline, Uid::from_bits(1), now, 9).into_iter();
+    let rows = rollout_rows::rollouts("c", &timeline, Uid::from_bits(1), now, 9).into_iter();
     let told = "Pod b-1-p deleted after the rollout was complete (part not observed)".to_owned();
     let rows: Vec<_> = rows.map(|row| (row.revision, row.last_millis, row.losses)).collect();
     assert_eq!(rows, [(1, Some(40_000), Some(told)), (2, None, None)]);

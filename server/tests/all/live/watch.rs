@@ -19,9 +19,9 @@ use tokio::time::Instant;
 
 use crate::common::network::Network;
 use crate::common::until::until;
-use crate::live::program::{Traced, kubeconfig};
+use crate::live::program::{Serving, Traced, kubeconfig};
 use crate::live::support::{
-    FakeApi, Fault, Verb, Watched, impatient, is_stale, pod, shop, until_connection, until_stale, watched_shop,
+    FakeApi, Fault, Verb, WATCHED, Watched, impatient, is_stale, pod, shop, until_connection, until_stale, watched_shop,
 };
 
 fn quick(_: &mut server::kube::Pace) {}
@@ -438,6 +438,22 @@ async fn the_watches_of_a_cluster_begin_at_most_one_a_second() {
         let (asked, lasting) = (asked.lock().unwrap(), format!("timeoutSeconds={seconds}"));
         assert!(asked.iter().any(|query| query.contains(&lasting)), "{asked:?}");
     }
+}
+
+/// Sooner than its watches end by themselves.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_was_stopped_opens_its_watches_anew_when_it_goes_on() {
+    let api = shop().await;
+    let serving = Serving::start(&kubeconfig(&api, "stopped"), "127.0.0.1:0");
+    let have_begun = |times: usize| WATCHED.iter().all(|resource| api.requests(Verb::Watch, resource) >= times);
+    until("watches", async || have_begun(1)).await;
+    let began = Instant::now();
+    serving.stop();
+    until("four seconds", async || began.elapsed() > Duration::from_secs(4)).await;
+    assert!(!have_begun(2), "it is stopped");
+    serving.go_on();
+    until("other watches", async || have_begun(2)).await;
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,16 +8,16 @@ use axum::http::StatusCode;
 use serde_json::Value;
 use server::access::permissions::Permissions;
 use server::feed::recording::Recording;
+use server::history::Archive;
 use server::history::batch::Batch;
 use server::history::options::{Limits, Location, Options};
 use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store};
-use server::history::{Archive, index};
 use server::web::state::{Rollcast, Site};
 use timeline::address::Route;
-use timeline::episodes::{EpisodeRow, Search, UNKNOWN_CAUSE};
+use timeline::episodes::{EpisodeRow, Search, UNKNOWN_CAUSE, rollout_rows};
 use timeline::rollout::Outcome;
 use timeline::view::Now;
 use timeline::{Millis, Timeline, Uid};
@@ -117,7 +117,10 @@ fn play(name: &str, recording: Recording) -> (Timeline, Vec<EpisodeRow>) {
         }
         next = at_millis + 1_000;
         let (model, now) = (timeline.model(), Now { millis: at_millis, skew_millis: timeline.skew_millis() });
-        for rollout in model.deployments.keys().flat_map(|uid| index::rollouts(name, &timeline, *uid, now, index::LAST))
+        for rollout in model
+            .deployments
+            .keys()
+            .flat_map(|uid| rollout_rows::rollouts(name, &timeline, *uid, now, rollout_rows::LAST))
         {
             let known: Option<EpisodeRow> = rollouts.remove(&(rollout.uid, rollout.revision, rollout.started_millis));
             // As the store does it: the last known cause stays.

@@ -14,10 +14,10 @@ use server::history::batch::Batch;
 use server::history::options::{Limits, Location, Options};
 use server::history::sql::Reader;
 use server::history::store::{Commit, CommitResult, Store, StoreError};
-use server::history::{Archive, index, resume};
+use server::history::{Archive, resume};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
-use timeline::episodes::{EpisodeRow, Search};
+use timeline::episodes::{EpisodeRow, Search, rollout_rows};
 use timeline::fact::{Kind, Seen};
 use timeline::view::Now;
 use timeline::wire::Unwritten;
@@ -70,7 +70,7 @@ mod in_postgres {
         let now = Now { millis: recording.span().unwrap().1, skew_millis: 0 };
         let timeline = recording.play();
         let uid = *timeline.model().deployments.keys().next().unwrap();
-        index::rollouts("c", &timeline, uid, now, index::LAST)
+        rollout_rows::rollouts("c", &timeline, uid, now, rollout_rows::LAST)
     }
 
     fn commit(number: u64, (from_millis, to_millis, text): &(Millis, Millis, String)) -> Commit {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::node;
 use crate::object::Object;
-use crate::{meta, time};
+use crate::{events, meta, time};
 
 /// Formats an age as kubectl prints it: at most two units, none for the past and the future alike.
 fn age(millis: i64) -> String {
@@ -187,9 +187,10 @@ fn event_cells(event: &Event, name: &str, now_millis: i64) -> Value {
         about.name.as_deref().unwrap_or_default()
     );
     let made = event.event_time.as_ref().map(|time| age(now_millis - time.0.as_millisecond()));
-    let last = event.last_timestamp.as_ref().map(|time| since(Some(time), now_millis)).or_else(|| made.clone());
+    let last = events::last_millis(event).map(|last| age(now_millis - last)).or_else(|| made.clone());
     let first = event.first_timestamp.as_ref().map(|time| since(Some(time), now_millis)).or(made);
-    let count = event.count.unwrap_or(1);
+    let in_series = event.series.as_ref().and_then(|series| series.count);
+    let count = in_series.or(event.count).unwrap_or(1);
     let seen = match (&last, &first) {
         (Some(last), Some(first)) if count > 1 => format!("{last} (x{count} over {first})"),
         (Some(last), _) => last.clone(),

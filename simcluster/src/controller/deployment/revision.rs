@@ -144,12 +144,11 @@ impl Round<'_> {
     }
 }
 
-/// Returns `NAME-HASH`, cut so that pods' names still fit.
+/// Returns `NAME-HASH`, cut so that it is a valid name (`generateReplicaSetName`).
 fn name_with_hash(name: &str, hash: &str) -> String {
-    const LONGEST: usize = 63 - 6;
+    const LONGEST: usize = 253;
     let room = LONGEST.saturating_sub(hash.len() + 1);
-    let short = name.get(..room.min(name.len())).unwrap_or(name);
-    format!("{}-{hash}", if name.len() > room { short } else { name })
+    format!("{}-{hash}", name.get(..room).unwrap_or(name))
 }
 
 /// Copies the Deployment's annotations and keeps revision and sizes (`SetNewReplicaSetAnnotations`).
@@ -201,6 +200,8 @@ mod tests {
     #[test]
     fn long_names_leave_room_for_the_hash() {
         assert_eq!(name_with_hash("web", "abc"), "web-abc");
-        assert_eq!(name_with_hash(&"x".repeat(80), "7cfb56cd65").len(), 57);
+        let name = "x".repeat(242);
+        assert_eq!(name_with_hash(&name, "7cfb56cd65"), format!("{name}-7cfb56cd65"));
+        assert_eq!(name_with_hash(&"x".repeat(243), "7cfb56cd65"), format!("{name}-7cfb56cd65"));
     }
 }

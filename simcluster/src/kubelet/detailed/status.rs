@@ -4,8 +4,7 @@ use k8s_openapi::api::core::v1::{
     ContainerState, ContainerStateTerminated, ContainerStatus, HostIP, Pod, PodCondition, PodIP, PodStatus,
 };
 
-use crate::kubelet::pod::{running, terminated, waiting_for};
-use crate::meta;
+use crate::kubelet::pod::{closed_gates, running, terminated, waiting_for};
 use crate::runtime::{ContainerPhase, ContainerRecord, Exit, PodRecord, full_name};
 use crate::time::second;
 
@@ -94,20 +93,6 @@ fn conditions(life: &PodRecord, pod: &Pod, end: Option<&'static str>) -> [(bool,
         _ => containers(),
     };
     [(life.has_sandbox && !life.is_over && end.is_none(), None), initialized, ready, containers(), (true, None)]
-}
-
-/// Formats the readiness gates that are closed.
-fn closed_gates(pod: &Pod) -> Option<String> {
-    let gates = pod.spec.as_ref()?.readiness_gates.as_deref()?.iter().map(|gate| gate.condition_type.as_str());
-    let why = |gate: &str| match meta::condition(pod, gate) {
-        None => Some(format!("corresponding condition of pod readiness gate \"{gate}\" does not exist.")),
-        Some(known) if known.status == "True" => None,
-        Some(known) => {
-            Some(format!("the status of pod readiness gate \"{gate}\" is not \"True\", but {}", known.status))
-        }
-    };
-    let closed: Vec<String> = gates.filter_map(why).collect();
-    (!closed.is_empty()).then(|| closed.join(", "))
 }
 
 fn phase(life: &PodRecord, pod: &Pod) -> &'static str {

@@ -174,3 +174,18 @@ fn a_pod_that_is_not_to_run_again_ends_with_its_program() {
         assert_eq!((status.phase.as_deref(), restarts), (Some(phase), 0), "{policy} {image}");
     }
 }
+
+#[test]
+fn a_second_container_lives_as_the_word_in_its_image_says() {
+    for (image, words) in [
+        ("proxy:crash-v1", "Error 1, 0 restarts"),
+        ("proxy:oom-v1", "OOMKilled 137, 0 restarts"),
+        ("proxy:missing-v1", "ImagePullBackOff, 0 restarts"),
+        ("proxy:badconfig-v1", "CreateContainerConfigError, 0 restarts"),
+    ] {
+        let containers = [container("web", &[], json!({})), container("proxy", &[], json!({ "image": image }))];
+        let lived = Lived::of(json!({ "containers": containers })).passed(30);
+        assert!(lived.words_of("proxy").iter().any(|known| known == words), "{image}: {:?}", lived.words_of("proxy"));
+        assert_eq!(lived.words_of("web").last().unwrap(), "running, ready, 0 restarts", "{image}");
+    }
+}

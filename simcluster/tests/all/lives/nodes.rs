@@ -7,7 +7,7 @@ use simcluster::action::Action;
 use simcluster::object::Kind;
 use simcluster::{DeleteOptions, Key, Object, Resource, Settings, World, Write};
 
-use crate::lives::{START, container};
+use crate::lives::{START, condition, container};
 
 fn deploy(world: &mut World, name: &str, replicas: i32, resources: &Value) -> Key {
     let labels = json!({ "app": name });
@@ -111,6 +111,27 @@ fn a_drain_is_refused_for_pods_that_nobody_replaces() {
     assert_eq!(leaving(&world), 2);
 }
 
+/// Messages of the scheduler about pods that find no node.
+fn refusals(world: &World) -> Vec<&str> {
+    let refused = |event: &&Event| event.reason.as_deref() == Some("FailedScheduling");
+    world.store().all::<Event>(None).filter(refused).filter_map(|event| event.message.as_deref()).collect()
+}
+
+#[test]
+fn a_node_that_has_not_reported_yet_has_a_taint() {
+    let mut world = World::new(1, START, Settings::default());
+    let spec = json!({ "containers": [container("web", &[], json!({}))] });
+    let pod = json!({ "metadata": { "name": "web", "namespace": "default" }, "spec": spec });
+    world.create(Object::read(Resource::Pod, pod).unwrap()).unwrap();
+    world.advance_to(START + 1_000);
+    assert_eq!(
+        refusals(&world),
+        [
+            "0/4 nodes are available: 4 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling."
+        ]
+    );
+}
+
 #[test]
 fn the_scheduler_says_of_which_nodes_preemption_might_free_a_place() {
     let mut world = World::new(1, START, Settings::default());
@@ -122,14 +143,28 @@ fn the_scheduler_says_of_which_nodes_preemption_might_free_a_place() {
     Action::Drain("node-2".to_owned()).perform(&mut world, &Key::new("default", "web")).unwrap();
     deploy(&mut world, "web", 3, &json!({ "requests": { "cpu": "12" } }));
     world.advance_to(START + 10_000);
-    let refused = |event: &&Event| event.reason.as_deref() == Some("FailedScheduling");
-    let events = world.store().all::<Event>(None).filter(refused);
     assert_eq!(
-        events.map(|event| event.message.as_deref().unwrap()).collect::<Vec<_>>(),
+        refusals(&world),
         [
             "0/4 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 2 Insufficient cpu. no new claims to deallocate, preemption: 0/4 nodes are available: 2 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
         ]
     );
+}
+
+#[test]
+fn a_pod_that_finds_no_node_twice_is_told_in_a_series() {
+    let mut world = World::new(1, START, Settings::default());
+    world.advance_to(START + 1_000);
+    deploy(&mut world, "web", 1, &json!({ "requests": { "cpu": "64" } }));
+    let told = |world: &World| {
+        let refused = |event: &&Event| event.reason.as_deref() == Some("FailedScheduling");
+        let events = world.store().all::<Event>(None).filter(refused);
+        events.map(|event| (event.series.as_ref().and_then(|series| series.count), event.count)).collect::<Vec<_>>()
+    };
+    world.advance_to(START + 200_000);
+    assert_eq!(told(&world), [(None, None)]);
+    world.advance_to(START + 400_000);
+    assert_eq!(told(&world), [(Some(2), None)]);
 }
 
 #[test]
@@ -147,6 +182,55 @@ fn a_pod_that_its_node_evicted_does_not_count_as_terminating() {
     assert!(world.get::<Pod>(&key).is_some_and(|pod| pod.metadata.deletion_timestamp.is_some()));
     let set = world.store().all::<ReplicaSet>(None).next().unwrap();
     assert_eq!(set.status.as_ref().unwrap().terminating_replicas, Some(0));
+}
+
+/// Objects of the Warning Events with a reason, each with the message.
+fn warned(world: &World, reason: &str) -> Vec<(String, String)> {
+    let is_meant =
+        |event: &&Event| (event.reason.as_deref(), event.type_.as_deref()) == (Some(reason), Some("Warning"));
+    let events = world.store().all::<Event>(None).filter(is_meant);
+    events.map(|event| (event.involved_object.name.clone().unwrap(), event.message.clone().unwrap())).collect()
+}
+
+#[test]
+fn a_pod_that_its_node_evicts_is_no_longer_ready_and_an_event_says_why() {
+    let mut world = World::new(1, START, Settings::default());
+    deploy(&mut world, "web", 1, &json!({}));
+    world.advance_to(START + 10_000);
+    let key = Key::of(&world.store().all::<Pod>(None).next().unwrap().metadata);
+    simcluster::kubelet::evict(&mut world, &key);
+    let pod = world.get::<Pod>(&key).unwrap();
+    for r#type in ["Ready", "ContainersReady"] {
+        let known = condition(&pod, r#type).unwrap();
+        assert_eq!((known.status.as_str(), known.reason.as_deref(), known.message), ("False", Some("PodFailed"), None));
+        assert_eq!(known.last_transition_time.unwrap().0.as_millisecond(), START + 10_000, "{type}");
+    }
+    assert_eq!(warned(&world, "Evicted"), [(key.name, "The node was low on resource: memory.".to_owned())]);
+}
+
+#[test]
+fn an_event_says_why_a_node_rejects_a_pod() {
+    let mut world = World::new(1, START, Settings::default());
+    for number in 0..20 {
+        let spec = json!({ "containers": [container("web", &[], json!({ "image": "web:outofcpu-v1" }))] });
+        let pod = json!({ "metadata": { "name": format!("web-{number}"), "namespace": "default" }, "spec": spec });
+        world.create(Object::read(Resource::Pod, pod).unwrap()).unwrap();
+    }
+    world.advance_to(START + 5_000);
+    let why = "Node didn't have enough resource: cpu, requested: 500, used: 1800, capacity: 2000";
+    let mut rejected = Vec::new();
+    for pod in world.store().all::<Pod>(None) {
+        let status = pod.status.as_ref().unwrap();
+        if status.reason.as_deref() == Some("OutOfcpu") {
+            assert_eq!(status.message, Some(format!("Pod was rejected: {why}")));
+            rejected.push((pod.metadata.name.clone().unwrap(), why.to_owned()));
+        }
+    }
+    let mut said = warned(&world, "OutOfcpu");
+    said.sort();
+    rejected.sort();
+    assert!(!rejected.is_empty());
+    assert_eq!(said, rejected);
 }
 
 fn set_taints(world: &mut World, taints: &[Taint]) {

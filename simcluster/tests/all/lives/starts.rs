@@ -53,6 +53,44 @@ fn words_of(pod: &Pod) -> String {
 }
 
 #[test]
+fn a_simple_pod_has_the_words_of_the_kubelet() {
+    let lived = Lived::alone(&[], json!({ "image": "web:missing-v2" })).passed(8);
+    let message_of = |reason: &str| {
+        let words = format!("{reason}, 0 restarts");
+        message(&lived.told.iter().find(|(_, pod)| words_of(pod) == words).unwrap().1, "web")
+    };
+    let why = "failed to pull and unpack image \"docker.io/library/web:missing-v2\": failed to resolve image: docker.io/library/web:missing-v2: not found";
+    assert_eq!(message_of("ErrImagePull"), why);
+    let said = format!("Back-off pulling image \"web:missing-v2\": ErrImagePull: {why}");
+    assert_eq!(message_of("ImagePullBackOff"), said);
+    assert!(lived.events("Failed").contains(&(format!("Failed to pull image \"web:missing-v2\": {why}"), 1)));
+
+    let containers = [container("web", &[], json!({ "image": "web:never-v1" })), container("proxy", &[], json!({}))];
+    let pod = Lived::of(json!({ "containers": containers })).passed(8).pod();
+    for r#type in ["Ready", "ContainersReady"] {
+        let said = condition(&pod, r#type).unwrap().message;
+        assert_eq!(said.as_deref(), Some("containers with unready status: [web proxy]"), "{type}");
+    }
+
+    let gates = json!([{ "conditionType": "example.com/a" }, { "conditionType": "example.com/b" }]);
+    let pod =
+        Lived::of(json!({ "readinessGates": gates, "containers": [container("web", &[], json!({}))] })).passed(8).pod();
+    assert_eq!(
+        condition(&pod, "Ready").unwrap().message.as_deref(),
+        Some(
+            "corresponding condition of pod readiness gate \"example.com/a\" does not exist., corresponding condition of pod readiness gate \"example.com/b\" does not exist."
+        )
+    );
+}
+
+#[test]
+fn a_simple_container_is_created_for_each_of_its_starts() {
+    let lived = Lived::alone(&[], json!({ "image": "web:crash-v1" })).passed(10);
+    assert_eq!(lived.events("Created"), [("Container created".to_owned(), 2)]);
+    assert_eq!(lived.events("Started"), [("Container started".to_owned(), 2)]);
+}
+
+#[test]
 fn a_large_image_takes_its_time() {
     let mut lived = Lived::alone(&[], json!({ "image": "web:large-v2" })).passed(40);
     assert_eq!(lived.words_of("web"), ["ContainerCreating, 0 restarts"]);

@@ -2,6 +2,7 @@
 
 mod annotations;
 mod arrivals;
+mod at_rest;
 mod causes;
 mod certain;
 mod choice;
@@ -49,3 +50,4 @@ mod steps;
 mod stuck;
 mod told;
 mod unseen;
+mod unseen_pods;

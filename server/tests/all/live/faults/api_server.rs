@@ -241,6 +241,21 @@ pub const ROWS: &[Row] = &[
         ..OF_ALL
     },
     Row {
+        number: "F12",
+        fault: "the next page of a list of pods is answered 503, for a minute",
+        promise: "the list goes on with that page, and no loop of requests",
+        run: |stage| {
+            Box::pin(async {
+                stage.api.stand(Verb::Next, "pods", Some(Fault::Status(503)));
+                stage.lose(10);
+                stage.api.say("pods", EXPIRED);
+                stage.pass(60).await;
+                stage.api.stand(Verb::Next, "pods", None);
+            })
+        },
+        ..OF_PODS
+    },
+    Row {
         number: "F13",
         fault: "a proxy answers every request with a page, for a minute",
         promise: "the last picture stays",

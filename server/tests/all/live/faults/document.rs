@@ -20,7 +20,7 @@ fault a pod is replaced; where the watch cannot tell of it, a pod is deleted as 
 - at most 5 s after its end, the model equals that of a server that has just listed everything;
 - a viewer's copy equals the server's, no object returned from its end, and states are in order;
 - where the table says so, a gap covers all changes of that time; otherwise there is none, and no watch lost a change;
-- one watch made at most 60 requests in any minute; a list counts once;
+- one watch made at most 60 requests in any minute; a list counts once, and again for each page that is requested again;
 - if only pods are touched, a change of a Deployment arrived at most 10 % later than before.
 
 Said: time until pages say that the cluster is not live, or what is forbidden. Right: time from the end of the fault

@@ -245,12 +245,17 @@ impl Stage {
             .unwrap()
     }
 
-    /// Most requests of one watch in any minute since then. A list counts once: its later pages bring objects.
+    /// Most requests of one watch in any minute since then. A list counts once: its later pages bring objects. One that is asked
+    /// for again brought nothing, and counts.
     pub fn requests_per_minute(&self, since: Instant) -> usize {
-        let mut times: BTreeMap<String, Vec<Instant>> = BTreeMap::new();
-        let counts = |at: Instant, path: &str| at >= since && path != "/version" && !path.contains("continue=");
-        for (at, path) in self.network.requests().into_iter().filter(|(at, path)| counts(*at, path)) {
-            times.entry(path.split('?').next().unwrap().to_owned()).or_default().push(at);
+        let (mut times, mut last_paths) = (BTreeMap::<String, Vec<Instant>>::new(), BTreeMap::new());
+        for (at, path) in self.network.requests().into_iter().filter(|(at, path)| *at >= since && path != "/version") {
+            let resource = path.split('?').next().unwrap().to_owned();
+            let is_next_page = path.contains("continue=");
+            let is_again = last_paths.insert(resource.clone(), path.clone()) == Some(path);
+            if !is_next_page || is_again {
+                times.entry(resource).or_default().push(at);
+            }
         }
         let in_a_minute = |times: &[Instant], from: Instant| {
             times.iter().filter(|at| **at >= from && at.duration_since(from) < Duration::from_secs(60)).count()

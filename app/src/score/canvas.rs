@@ -5,11 +5,11 @@ use timeline::Millis;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{CanvasPattern, CanvasRenderingContext2d, HtmlCanvasElement};
 
-use super::{BarMark, Painter, paint};
-use crate::score::frame::Frame;
-use crate::score::ink::{Colour, DOT, Edge, Fill, Pattern, PodLook};
-use crate::score::places::Density;
-use crate::score::scale;
+use super::bars::{BarMark, Painter, paint};
+use super::frame::Frame;
+use super::ink::{Colour, DOT, Edge, Fill, Pattern, PodLook};
+use super::places::Density;
+use super::scale;
 
 /// After so many pixels every pattern is where it was.
 const PERIOD: f64 = 1_050.0;

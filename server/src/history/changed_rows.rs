@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::mem;
 
-use timeline::episodes::EpisodeRow;
+use timeline::episodes::{EpisodeRow, rollout_rows};
 use timeline::fact::Kind;
 use timeline::view::Now;
 use timeline::{Millis, Uid};
 
 use super::activity::{ActivityChanges, ActivityTracker};
-use super::index;
 use crate::hub::HubReader;
 use crate::kube::Health;
 
@@ -60,7 +59,7 @@ impl RolloutIndex {
         }
         let now = Now { millis: self.played_millis.unwrap_or(reader.now.millis), ..reader.now };
         let (outdated, changes) = self.outdated(cluster, reader, now);
-        let rollouts = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, index::LAST);
+        let rollouts = |uid: &Uid| rollout_rows::rollouts(cluster, reader.timeline, *uid, now, rollout_rows::LAST);
         let mut rollouts: Vec<EpisodeRow> = outdated.iter().flat_map(rollouts).collect();
         self.open.retain(|uid, _| !outdated.contains(uid));
         let open = self.open_troubles(&rollouts);
@@ -100,7 +99,7 @@ impl RolloutIndex {
         self.waiting.extend(changed);
         let others = self.open.keys().filter(|uid| !self.waiting.contains(*uid));
         let others = take_turn(others, &mut self.looked_at, MOST_LOOKED_AT);
-        let last = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, 1).pop();
+        let last = |uid: &Uid| rollout_rows::rollouts(cluster, reader.timeline, *uid, now, 1).pop();
         let trouble = |uid: &Uid| last(uid).map(|last| last.trouble().to_owned());
         let is_outdated = |uid: &Uid| trouble(uid).as_ref() != self.open.get(uid);
         self.waiting.extend(others.into_iter().filter(is_outdated));
