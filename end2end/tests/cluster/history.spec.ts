@@ -68,7 +68,7 @@ test("what was rolled out is there after the server was killed, as a list, as a 
       expect(violations.map(({ id, nodes }) => `${address} ${theme} ${id}: ${nodes.map((node) => node.html).join(" ")}`)).toEqual([]);
     }
   }
-  // The steps of a start are told by patterns as well: the colours of neighbours are alike.
+  // The steps of a start also differ by pattern: the colours of neighbours are similar.
   for (const pattern of ["hatch", "dots"]) await expect(page.getByTestId("startup").first().locator(`rect[fill="url(#tile-${pattern})"]`).first()).toBeAttached();
 });
 

@@ -39,7 +39,7 @@ test("a viewer signs in on the way to a link, sees their namespace, and is asked
   await page.goto(server.page(cluster, other, "web"));
   await expect(page.getByTestId("missing")).toContainText(`No Deployment web in namespace ${other}`);
 
-  // A token is reviewed again after 25 seconds: by night alone.
+  // A token is reviewed again after 25 seconds, so this runs nightly only.
   if (isWhole) {
     await openWatched(page, server.page(cluster, own, "web"));
     await asked("DELETE", `/api/v1/namespaces/${own}/serviceaccounts/ann`);

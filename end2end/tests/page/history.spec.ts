@@ -132,7 +132,7 @@ test("each choice of the form is a link with an address of its own, and choices 
     if (!(await choice(name).isVisible())) await page.getByText("Filters", { exact: true }).click();
     await choice(name).click();
   };
-  // One choice of each key.
+  // The ordinary run tests one choice of each key.
   const looked = choices.filter(([, key], index) => isWhole || choices.findIndex(([, other]) => other === key) === index);
   for (const [name, key, value, none, keeps] of looked) {
     const expected = (keeps ? all.filter(keeps) : await ask(server, `?${key}=${value}`)).map(rowOf);

@@ -22,7 +22,7 @@ const covered = (page: Page) =>
       .map((control) => control.textContent || control.id);
   });
 
-/// By night all; for every change the one with the least room.
+/// All sizes nightly; the ordinary run has the one with the least space.
 const wide = [
   { width: 1280, height: 720 },
   { width: 1100, height: 700 },

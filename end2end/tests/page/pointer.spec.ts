@@ -146,7 +146,7 @@ test("the slider reaches the first moment that is kept, and has marks for rollou
   for (const tone of ["ok", "quiet", "busy", "window"]) await expect(kept.locator(`path.${tone}`)).toHaveAttribute("d", /^M\d/);
   await page.getByRole("slider", { name: "Moment" }).fill("0");
   await expect(page.getByTestId("moment")).toHaveText(/04:53:07/);
-  // Whoever sees no colours tells trouble by its height.
+  // The height distinguishes trouble for viewers who cannot see colours.
   const failing = await serve(() => Server.replaying("deadline-exceeded", "--hold-at", "20"));
   await openLive(page, failing.page("deadline-exceeded", "deadline-exceeded", "web"));
   for (const tone of ["ok", "bad"]) await expect(kept.locator(`path.${tone}`)).toHaveAttribute("d", /^M\d/);

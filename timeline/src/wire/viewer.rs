@@ -6,7 +6,7 @@
 //!   nothing ──────────────────► standing at seq ────────────────────► standing at a later seq
 //!      ▲                              │
 //!      └────────── default() ─────────┤ take_delta after a gap: Missed, nothing is altered;
-//!                                     ▼ whoever holds the copy asks for a snapshot
+//!                                     ▼ the owner of the copy requests a snapshot
 //! ```
 
 use crate::model::Deployment;
