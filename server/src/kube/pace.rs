@@ -36,7 +36,7 @@ pub struct Pace {
     pub watch_margin: Duration,
     /// Longest wait for an answer to begin, and for some more of it to come.
     pub answer: Duration,
-    /// Longest that one page of a list may take from the request to its last byte.
+    /// Longest that one page of a list may take from the request to its last byte, and a list that is streamed to its next new object.
     pub page: Duration,
     /// Longest that a command which fetches credentials may take, and what else of that may hang.
     pub credentials: Duration,
