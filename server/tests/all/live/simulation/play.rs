@@ -80,10 +80,8 @@ pub async fn play(seed: u64, schedule: Schedule) -> Played {
     let objects = simulated::KINDS.into_iter().flat_map(|kind| world.store().list(kind, Some(NAMESPACE), None));
     let objects: Vec<_> = objects.map(|stored| stored.object.to_value()).collect();
     let existing: Vec<_> = objects.iter().map(|object| (kind(object), object.to_string())).collect();
-    let stage = Stage::with(objects.into_iter(), START_MILLIS, schedule.page_size).await;
-    if schedule.streams_lists {
-        stage.api.stream_lists();
-    }
+    let (page_size, streams_lists) = (schedule.page_size, schedule.streams_lists);
+    let stage = Stage::with(objects.into_iter(), START_MILLIS, page_size, streams_lists).await;
     let viewer = |number: usize| {
         let name = DEPLOYMENTS[number % DEPLOYMENTS.len()];
         Viewer::of(Workload::deployment("fake", NAMESPACE, name))
