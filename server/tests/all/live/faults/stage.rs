@@ -14,7 +14,7 @@ use server::telemetry::clock::{self, OwnClock};
 use timeline::fact::{Container, Kind};
 use timeline::model::{Gap, Pod, PodNow, PodState};
 use timeline::view::{self, Summary};
-use timeline::wire::Connection;
+use timeline::wire::{Connection, ConnectionState};
 use timeline::{Millis, Model};
 use tokio::time::{Instant, sleep};
 
@@ -319,6 +319,14 @@ impl Stage {
         let phantoms: Vec<_> = pods.into_iter().filter(|uid| !self.api.has("pods", uid)).collect();
         assert_eq!(phantoms, Vec::<String>::new(), "pods that do not exist");
         elapsed
+    }
+
+    /// States of the connection that pages told in that time, the one that it began with first.
+    pub fn states_between(&self, from: Instant, to: Instant) -> Vec<ConnectionState> {
+        let connections = self.connections.lock().unwrap();
+        let first = connections.iter().rposition(|(at, _)| *at <= from).unwrap_or(0);
+        let told = connections.iter().skip(first).take_while(|(at, _)| *at <= to);
+        told.map(|(_, connection)| connection.state.clone()).collect()
     }
 
     /// The viewer's copy and the list are right, and states are in order.
