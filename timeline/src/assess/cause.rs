@@ -211,7 +211,7 @@ pub enum CauseKind {
     Crash(Box<CrashCause>),
     /// Pods failed as a whole (Evicted, OutOfcpu, …), or ended well, lately.
     PodsFailed {
-        /// One that was created after another one had failed is among them.
+        /// One that was created after another one had failed is among them, and no pod of a rollout is available since.
         is_repeated: bool,
         /// The container of the example that ended, and its exit code, where the pod has no message.
         exit: Option<(String, i32)>,
