@@ -90,6 +90,15 @@ pub enum Obstacle {
     Volume,
 }
 
+/// A step of the start of a pod that ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartStep {
+    /// Its last init container completed.
+    Init,
+    /// An image was pulled, or found on the node.
+    Pull,
+}
+
 /// The start time of a pod so far, and the time that is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartTime {
@@ -234,7 +243,9 @@ pub enum CauseKind {
     Starting {
         /// The step that they wait for.
         hold: StartHold,
-        /// Their start time.
+        /// The step that ended last, where it is known and the next one is not.
+        after: Option<StartStep>,
+        /// Their start time, since then.
         time: StartTime,
     },
     /// The new pods' init containers, or sidecars that start before the others, are not done.
