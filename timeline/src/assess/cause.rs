@@ -136,6 +136,8 @@ pub struct CrashCause {
     pub kill: Option<ContainerKill>,
     /// Number of restarts.
     pub restarts: u32,
+    /// Those among them that came after errors, where it ends again and again and did with exit code 0 last.
+    pub restarts_after_errors: u32,
     /// Number of its ends.
     pub exits: u32,
     /// All of them were in the time since the evidence.
@@ -161,6 +163,11 @@ pub struct CrashCause {
 }
 
 impl CrashCause {
+    /// Returns the number of restarts that may be told with its last end.
+    pub const fn told_restarts(&self) -> u32 {
+        self.restarts.saturating_sub(self.restarts_after_errors)
+    }
+
     /// Returns whether the container did nothing wrong.
     pub fn is_no_fault(&self) -> bool {
         self.kill.as_ref().is_some_and(|kill| kill.end.is_no_fault())

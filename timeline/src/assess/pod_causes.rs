@@ -10,6 +10,7 @@ use super::severity::NEW_NODE_MILLIS;
 use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, PodCondition, Role};
+use crate::model::story::{ContainerEnd, Entry, Happening};
 use crate::model::{Event, Pod, PodState};
 use crate::rules::messages::{self, GATED, NewNode, StartHold};
 use crate::rules::phase::{allowed_as_before_millis, init_at_work, is_done};
@@ -269,6 +270,8 @@ impl<'m> Assessment<'m> {
         };
         let saw = kill.as_ref().map(|kill| kill.message.as_str()).filter(|message| !message.is_empty());
         let message = saw.unwrap_or(own).to_owned();
+        let ends_well = crash.is_loop && exit_code == Some(0) && kill.is_none();
+        let restarts_after_errors = if ends_well { self.restarts_after_errors(pod, container) } else { 0 };
         let kind = CauseKind::Crash(Box::new(CrashCause {
             container: container.name.clone(),
             role: container.role,
@@ -278,6 +281,7 @@ impl<'m> Assessment<'m> {
             is_loop: crash.is_loop && !kill.as_ref().is_some_and(|kill| kill.end.is_no_fault()),
             kill,
             restarts: container.restarts,
+            restarts_after_errors,
             exits: container.exits(),
             is_since: pod.now.first_restarts == 0
                 && !failed_before(pod, begun)
@@ -292,6 +296,19 @@ impl<'m> Assessment<'m> {
             unready_containers: unready.map(|other| (other.role, other.name.clone())).collect(),
         }));
         (kind, Evidence { reason: reason.to_owned(), message, ..of_pod(pod, begun) })
+    }
+
+    /// Counts the restarts of a container that came after errors, as the story tells of them in the name of this pod alone.
+    fn restarts_after_errors(&self, pod: &Pod, container: &Container) -> u32 {
+        let after_error = |entry: &Entry| match &entry.what {
+            Happening::Restarted { pod: name, pods: 1, restart, restarts, .. } => {
+                let is_its = *name == pod.name && restart.container == container.name;
+                let is_error = !matches!(restart.end, ContainerEnd::Exited(0) | ContainerEnd::Unknown);
+                (is_its && is_error).then_some(*restarts)
+            }
+            _ => None,
+        };
+        self.deployment.story.iter().filter_map(after_error).sum()
     }
 
     /// Containers that have run for a while and are not ready, by the condition of their pod.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::crash::crashes;
 use super::headline::matter;
-use crate::assess::{Assessment, Cause, CauseKind, Now, Refused, Standing, Tone};
+use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Now, Refused, Standing, Tone};
 use crate::model::{Deployment, KubectlVerdict, ReplicaSet};
 use crate::words::{count, duration, duration_in_words, is_are, list, moment};
 
@@ -258,7 +258,10 @@ fn failing(cause: &Cause, assessment: &Assessment<'_>) -> String {
 
 /// It was rolled out, and its containers crash: which, how, how often. The same whether they run at the moment or not.
 fn crashing(assessment: &Assessment<'_>) -> String {
-    let said = |crash| format!("{}, {}", crashes(crash), count(crash.restarts, "restart"));
+    let said = |crash: &CrashCause| match crash.told_restarts() {
+        0 => crashes(crash),
+        restarts => format!("{}, {}", crashes(crash), count(restarts, "restart")),
+    };
     let what = assessment.crash_loop().map(said).unwrap_or_default();
     format!("{} was rolled out, but {what}.", subject(assessment))
 }
