@@ -41,8 +41,8 @@ impl Assessment<'_> {
         };
         let mut replacements =
             late.iter().map(|(pod, at)| (pod, *at)).filter(|(pod, at)| is_replacement(pod, *at)).peekable();
-        let is_overcome = times.last().is_some_and(|(last, _)| self.has_overcome_failures(set, *last));
-        let is_repeated = replacements.peek().is_some() && !is_overcome;
+        let is_overcome = || times.last().is_some_and(|(last, _)| self.has_overcome_failures(set, *last));
+        let is_repeated = replacements.peek().is_some() && !is_overcome();
         let is_failing_again = is_repeated && replacements.any(|(pod, _)| pod.was_ready());
         if available >= set.now.counts.desired && !is_failing_again {
             return None;

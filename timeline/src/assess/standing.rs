@@ -104,7 +104,7 @@ impl Standing {
         }
     }
 
-    /// Returns the colour of the verdict, old pods that a rollout lacks aside: [`Assessment::tone`].
+    /// Returns the colour of the verdict, pods that a rollout lacks aside: [`Assessment::tone`].
     pub const fn tone(self) -> Tone {
         match self {
             Self::Complete => Tone::Ok,
