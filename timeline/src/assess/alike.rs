@@ -91,7 +91,9 @@ pub(super) fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
                 && a.kill.as_ref().map(|kill| kill.end) == b.kill.as_ref().map(|kill| kill.end)
         }
         (CauseKind::Image { image: a, .. }, CauseKind::Image { image: b, .. }) => a == b,
-        (CauseKind::Starting { hold: a, .. }, CauseKind::Starting { hold: b, .. }) => a == b,
+        (CauseKind::Starting { hold: a, after: step, .. }, CauseKind::Starting { hold: b, after: other_step, .. }) => {
+            (a, step) == (b, other_step)
+        }
         // The same kind of answer about a new node.
         (CauseKind::Unschedulable { node: a }, CauseKind::Unschedulable { node: b }) => {
             a.as_ref().map(std::mem::discriminant) == b.as_ref().map(std::mem::discriminant)

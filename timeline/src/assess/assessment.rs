@@ -138,7 +138,7 @@ impl<'m> Assessment<'m> {
             assessment.causes = assessment.find_causes();
             assessment.room_millis = assessment.find_room();
             assessment.is_outage = deployment.now.spec.replicas > 0 && assessment.finds_outage();
-            if assessment.is_outage {
+            if assessment.is_outage || assessment.is_below_floor() {
                 assessment.add_lost_pods();
             }
         }
@@ -258,6 +258,11 @@ impl<'m> Assessment<'m> {
             let was_observed = last.was_start_seen && !last.is_end_unseen;
             was_observed && last.available_of.is_none() && last.completed_millis.is_some_and(is_young)
         })
+    }
+
+    /// Returns whether fewer pods are available than the limits allow.
+    pub(super) const fn is_below_floor(&self) -> bool {
+        self.counts.available < self.limits.floor
     }
 
     /// Returns whether there is a fault that waiting alone will not mend.

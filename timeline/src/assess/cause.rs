@@ -90,6 +90,15 @@ pub enum Obstacle {
     Volume,
 }
 
+/// A step of the start of a pod that ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartStep {
+    /// Its last init container completed.
+    Init,
+    /// An image was pulled, or found on the node.
+    Pull,
+}
+
 /// The start time of a pod so far, and the time that is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartTime {
@@ -127,6 +136,8 @@ pub struct CrashCause {
     pub kill: Option<ContainerKill>,
     /// Number of restarts.
     pub restarts: u32,
+    /// Those among them that came after errors, where it ends again and again and did with exit code 0 last.
+    pub restarts_after_errors: u32,
     /// Number of its ends.
     pub exits: u32,
     /// All of them were in the time since the evidence.
@@ -152,6 +163,11 @@ pub struct CrashCause {
 }
 
 impl CrashCause {
+    /// Returns the number of restarts that may be told with its last end.
+    pub const fn told_restarts(&self) -> u32 {
+        self.restarts.saturating_sub(self.restarts_after_errors)
+    }
+
     /// Returns whether the container did nothing wrong.
     pub fn is_no_fault(&self) -> bool {
         self.kill.as_ref().is_some_and(|kill| kill.end.is_no_fault())
@@ -211,7 +227,7 @@ pub enum CauseKind {
     Crash(Box<CrashCause>),
     /// Pods failed as a whole (Evicted, OutOfcpu, …), or ended well, lately.
     PodsFailed {
-        /// One that was created after another one had failed is among them.
+        /// One that was created after another one had failed is among them, and no pod of a rollout is available since.
         is_repeated: bool,
         /// The container of the example that ended, and its exit code, where the pod has no message.
         exit: Option<(String, i32)>,
@@ -234,7 +250,9 @@ pub enum CauseKind {
     Starting {
         /// The step that they wait for.
         hold: StartHold,
-        /// Their start time.
+        /// The step that ended last, where it is known and the next one is not.
+        after: Option<StartStep>,
+        /// Their start time, since then.
         time: StartTime,
     },
     /// The new pods' init containers, or sidecars that start before the others, are not done.

@@ -6,7 +6,7 @@ use super::rollout_causes::of_pod;
 use crate::Millis;
 use crate::model::fact::{Container, ContainerState, Role};
 use crate::model::story::{Entry, Happening, NodeDeparture};
-use crate::model::{Deployment, EndReason, Pod, PodState, order};
+use crate::model::{Deployment, EndReason, Pod, PodState, ReplicaSet, order};
 use crate::rules::messages;
 
 /// The reason of a pod that ended well, as its containers have it.
@@ -41,8 +41,10 @@ impl Assessment<'_> {
         };
         let mut replacements =
             late.iter().map(|(pod, at)| (pod, *at)).filter(|(pod, at)| is_replacement(pod, *at)).peekable();
-        let is_repeated = replacements.peek().is_some();
-        if available >= set.now.counts.desired && !replacements.any(|(pod, _)| pod.was_ready()) {
+        let is_overcome = || times.last().is_some_and(|(last, _)| self.has_overcome_failures(set, *last));
+        let is_repeated = replacements.peek().is_some() && !is_overcome();
+        let is_failing_again = is_repeated && replacements.any(|(pod, _)| pod.was_ready());
+        if available >= set.now.counts.desired && !is_failing_again {
             return None;
         }
         let ((reason, message), exit) = (why_ended(self.deployment, pod), failed_exit(pod));
@@ -96,6 +98,17 @@ impl Assessment<'_> {
         let evidence = Evidence { reason: NODE_MISSING.to_owned(), message, ..of_pod(pod, first) };
         let kind = CauseKind::PodsFailed { is_repeated: true, exit: None, node: Some(node.to_owned()) };
         Some(self.rate_cause(kind, lost.len() as u32, evidence))
+    }
+
+    /// Returns whether the last pod failed in a rollout, and one that was created since is available: the rollout goes on. Once a rollout
+    /// had all its pods, the next one may fail as those did.
+    fn has_overcome_failures(&self, set: &ReplicaSet, last_failed: Millis) -> bool {
+        let last = self.deployment.rollouts.last();
+        let had_all = last.and_then(|rollout| rollout.completed_millis.or(rollout.available_millis));
+        let is_of_rollout = self.is_rolling_out() || had_all.is_some_and(|at| at >= last_failed);
+        let is_later = |pod: &Pod| pod.created_millis(self.now.skew_millis) >= last_failed;
+        let mut pods = self.model.controlled_pods(set.uid);
+        is_of_rollout && pods.any(|pod| pod.state() == PodState::Available && is_later(pod))
     }
 
     /// Returns when a pod ended as a whole. A list after a gap does not tell: then it is when its last container ended.

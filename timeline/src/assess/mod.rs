@@ -20,7 +20,9 @@ pub mod severity;
 pub mod standing;
 
 pub use assessment::{Assessment, Hold, Now};
-pub use cause::{Cause, CauseKind, CrashCause, Evidence, Obstacle, Refused, Severity, StartTime, pull_failure};
+pub use cause::{
+    Cause, CauseKind, CrashCause, Evidence, Obstacle, Refused, Severity, StartStep, StartTime, pull_failure,
+};
 pub use counts::{Counts, SetCounts};
 pub use episode::{Episode, Restarted, episode, find_set_refusal, losses, outage};
 pub use remedy::Remedy;

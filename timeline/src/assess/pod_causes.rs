@@ -3,16 +3,17 @@
 
 use super::alike::{PodCause, is_alike};
 use super::assessment::{Assessment, Now};
-use super::cause::{Cause, CauseKind, CrashCause, Evidence, Severity, StartTime};
+use super::cause::{Cause, CauseKind, CrashCause, Evidence, Severity, StartStep, StartTime};
 use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
 use super::severity::NEW_NODE_MILLIS;
 use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, PodCondition, Role};
+use crate::model::story::{ContainerEnd, Entry, Happening};
 use crate::model::{Event, Pod, PodState};
 use crate::rules::messages::{self, GATED, NewNode, StartHold};
-use crate::rules::phase::{allowed_as_before_millis, init_at_work};
+use crate::rules::phase::{allowed_as_before_millis, init_at_work, is_done};
 use crate::rules::pulls::{self, is_image_reason};
 
 /// The ordinary steps of a start are worth a sentence after this time.
@@ -237,7 +238,7 @@ impl<'m> Assessment<'m> {
         let hold = messages::start_hold(&event.reason).filter(|hold| hold.is_error())?;
         let since = pod.since_millis().max(ended);
         let time = self.start_time(self.now.millis - since, START_MILLIS, pod);
-        Some((CauseKind::Starting { hold, time }, by_event(Some(event), pod, since)))
+        Some((CauseKind::Starting { hold, after: None, time }, by_event(Some(event), pod, since)))
     }
 
     /// Returns when a container of the pod ended last, by our clock.
@@ -269,6 +270,8 @@ impl<'m> Assessment<'m> {
         };
         let saw = kill.as_ref().map(|kill| kill.message.as_str()).filter(|message| !message.is_empty());
         let message = saw.unwrap_or(own).to_owned();
+        let ends_well = crash.is_loop && exit_code == Some(0) && kill.is_none();
+        let restarts_after_errors = if ends_well { self.restarts_after_errors(pod, container) } else { 0 };
         let kind = CauseKind::Crash(Box::new(CrashCause {
             container: container.name.clone(),
             role: container.role,
@@ -278,6 +281,7 @@ impl<'m> Assessment<'m> {
             is_loop: crash.is_loop && !kill.as_ref().is_some_and(|kill| kill.end.is_no_fault()),
             kill,
             restarts: container.restarts,
+            restarts_after_errors,
             exits: container.exits(),
             is_since: pod.now.first_restarts == 0
                 && !failed_before(pod, begun)
@@ -292,6 +296,19 @@ impl<'m> Assessment<'m> {
             unready_containers: unready.map(|other| (other.role, other.name.clone())).collect(),
         }));
         (kind, Evidence { reason: reason.to_owned(), message, ..of_pod(pod, begun) })
+    }
+
+    /// Counts the restarts of a container that came after errors, as the story tells of them in the name of this pod alone.
+    fn restarts_after_errors(&self, pod: &Pod, container: &Container) -> u32 {
+        let after_error = |entry: &Entry| match &entry.what {
+            Happening::Restarted { pod: name, pods: 1, restart, restarts, .. } => {
+                let is_its = *name == pod.name && restart.container == container.name;
+                let is_error = !matches!(restart.end, ContainerEnd::Exited(0) | ContainerEnd::Unknown);
+                (is_its && is_error).then_some(*restarts)
+            }
+            _ => None,
+        };
+        self.deployment.story.iter().filter_map(after_error).sum()
     }
 
     /// Containers that have run for a while and are not ready, by the condition of their pod.
@@ -338,14 +355,13 @@ impl<'m> Assessment<'m> {
     fn starting(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
         let since = pod.since_millis();
         let spent_millis = self.now.millis - since;
-        let time = self.start_time(spent_millis, START_MILLIS, pod);
         if let Some((_, at_work)) = init_at_work(&pod.now.containers) {
             let is_running = at_work.state == Some(ContainerState::Running);
             let half = super::severity::unexplained_limit(&self.deployment.now.spec);
             let kind = CauseKind::Init {
                 is_running,
                 is_sidecar: at_work.role == Role::Sidecar,
-                time: StartTime { allowed_millis: time.allowed_millis.max(half), ..time },
+                time: self.start_time(spent_millis, half, pod),
             };
             if is_running || messages::holds_start(self.deployment, pod).is_none() {
                 return (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)));
@@ -353,8 +369,28 @@ impl<'m> Assessment<'m> {
         }
         let event = messages::holds_start(self.deployment, pod);
         let hold = event.and_then(|event| messages::start_hold(&event.reason)).unwrap_or(StartHold::Unknown);
-        let evidence = by_event(event, pod, since);
-        (hold.is_error() || spent_millis > WORTH_MILLIS).then_some((CauseKind::Starting { hold, time }, evidence))
+        // What ended before is no part of the time for which it waits now.
+        let (after, since) = self.last_start_step(pod).map_or((None, since), |(step, at)| (Some(step), at));
+        let after = after.filter(|_| hold == StartHold::Unknown);
+        let time = self.start_time(self.now.millis - since, START_MILLIS, pod);
+        let is_worth = hold.is_error() || spent_millis > WORTH_MILLIS;
+        is_worth.then(|| (CauseKind::Starting { hold, after, time }, by_event(event, pod, since)))
+    }
+
+    /// Returns the step of its start that a pod ended last, and when, as far as that is known.
+    fn last_start_step(&self, pod: &Pod) -> Option<(StartStep, Millis)> {
+        let Now { millis, skew_millis } = self.now;
+        let is_completed = |container: &&Container| container.role == Role::Init && is_done(container);
+        let completed = pod.now.containers.iter().filter(is_completed);
+        let completed = completed.filter_map(|container| container.last_exit.as_ref()?.finished_millis).max();
+        // By the kubelet's clock.
+        let completed = completed.map(|at| (StartStep::Init, at.saturating_add(skew_millis).min(millis)));
+        // An image that was there before took no time.
+        let pulled = messages::last_event(self.deployment, &pod.name, "Pulled");
+        let pulled = pulled.filter(|event| completed.is_none() || messages::is_pulled(event));
+        let pulled = pulled.map(|event| (StartStep::Pull, event.at_millis));
+        let steps = completed.into_iter().chain(pulled).filter(|(_, at)| *at > pod.since_millis());
+        steps.max_by_key(|(_, at)| *at)
     }
 
     /// Returns whether some containers of a new pod run while it waits for others: of any pod, or of the named one.
@@ -369,7 +405,7 @@ impl<'m> Assessment<'m> {
     pub(super) fn start_time(&self, spent_millis: Millis, allowed_millis: Millis, pod: &Pod) -> StartTime {
         let earlier = self.model.start_times(self.deployment.uid);
         // Earlier pods are known from their creation on.
-        let before = pod.since_millis() - pod.first_seen_millis();
+        let before = self.now.millis - spent_millis - pod.first_seen_millis();
         let as_earlier = earlier.map_or(0, |(_, most)| allowed_as_before_millis(most) - before);
         StartTime { spent_millis, allowed_millis: allowed_millis.max(as_earlier), probe_millis: 0, earlier }
     }

@@ -75,6 +75,9 @@ impl Assessment<'_> {
         }
         let losses: Vec<Millis> = pod.readiness_losses().take_while(|at| *at >= since).collect();
         let first = losses.last().filter(|_| losses.len() >= FLAPS)?;
+        if is_unready && self.has_lost_steady_pods(since) {
+            return None;
+        }
         let message = probe_saw(self.deployment, pod, "Readiness probe", *first).unwrap_or_default().to_owned();
         let evidence = Evidence { reason: String::new(), message, ..of_pod(pod, *first) };
         // The verdict does not follow a pod that is ready for a moment. While other pods are missing, they are what it is about.
@@ -83,6 +86,15 @@ impl Assessment<'_> {
         let is_recent = is_unready || (is_late && (has_all || pod.state() == PodState::Ready));
         let is_over = !is_unready && !is_late;
         Some((CauseKind::Flapping { losses: losses.len(), is_recent, is_over }, evidence))
+    }
+
+    /// Returns whether no pod is available, and one that was ready has not flapped since then: it is not those that flap that are missing.
+    fn has_lost_steady_pods(&self, since_millis: Millis) -> bool {
+        let is_lost = |pod: &Pod| pod.was_ready() && pod.is_active() && !pod.state().is_ready();
+        let is_steady = |pod: &Pod| pod.readiness_losses().take_while(|at| *at >= since_millis).count() < FLAPS;
+        let mut sets = self.model.controlled_sets(self.deployment.uid);
+        let is_one_lost = |set| self.noteworthy_pods(set).any(|pod| is_lost(pod) && is_steady(pod));
+        self.counts.available == 0 && sets.any(is_one_lost)
     }
 }
 

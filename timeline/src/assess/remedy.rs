@@ -90,10 +90,10 @@ impl Assessment<'_> {
         }
     }
 
-    /// Suggests to look at a lost pod, if no pod is available and lost old pods are the worst cause: neither resuming
-    /// nor undoing mends that.
+    /// Suggests to look at a lost pod, if no pod is available, or too few are, and lost old pods are the worst cause:
+    /// neither resuming nor undoing mends that.
     fn lost_pod(&self, standing: Standing) -> Option<Remedy> {
-        if self.has_fault() || !self.is_rollout_outage(standing) {
+        if self.has_fault() || !(self.is_rollout_outage(standing) || self.lacks_old_pods(standing)) {
             return None;
         }
         let is_lost =

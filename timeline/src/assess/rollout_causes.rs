@@ -46,16 +46,31 @@ impl<'m> Assessment<'m> {
             let is_no_fault = matches!(kind, CauseKind::Crash(crash) if crash.is_no_fault());
             kind.is_failure() && !is_no_fault
         };
-        causes.extend(self.old_troubles(fails));
+        if let Some(failing) = self.old_troubles(fails) {
+            let is_urgent = self.leaves_too_few(&failing);
+            causes.insert(if is_urgent { place_before_waits(&causes) } else { causes.len() }, failing);
+        }
         causes
     }
 
-    /// In an outage, old pods that were lost come before what new pods wait for.
+    /// Old pods that were lost come before what new pods wait for, in an outage or while that leaves too few.
     pub(super) fn add_lost_pods(&mut self) {
         let Some(lost) = self.old_troubles(CauseKind::is_loss) else { return };
-        let waits = |cause: &Cause| cause.severity < Severity::Bad && cause.kind.is_of_new_pods();
-        let place = self.causes.iter().position(waits).unwrap_or(self.causes.len());
-        self.causes.insert(place, lost);
+        if self.is_outage || self.leaves_too_few(&lost) {
+            self.causes.insert(place_before_waits(&self.causes), lost);
+        }
+    }
+
+    /// Returns whether the cause is a trouble of old pods that would be bad at rest, and fewer pods are available than the limits allow,
+    /// as old ones that were available are not any more.
+    pub(super) fn leaves_too_few(&self, cause: &Cause) -> bool {
+        let CauseKind::OldTroubles { trouble, .. } = &cause.kind else { return false };
+        let current = self.current.map(|set| set.uid);
+        let mut old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != current);
+        let is_lost = |pod: &Pod| pod.was_available() && pod.is_active() && !pod.state().is_ready();
+        self.is_below_floor()
+            && self.severity(&trouble.kind, &trouble.evidence) == Severity::Bad
+            && old.any(|set| self.noteworthy_pods(set).any(is_lost))
     }
 
     /// Makes a cause, and decides its severity.
@@ -332,6 +347,12 @@ pub fn was_take_down_stuck(
         })
     };
     model.linked_pods(deployment.uid).any(is_stuck)
+}
+
+/// Returns the place before the first cause that new pods only wait for.
+fn place_before_waits(causes: &[Cause]) -> usize {
+    let waits = |cause: &Cause| cause.severity < Severity::Bad && cause.kind.is_of_new_pods();
+    causes.iter().position(waits).unwrap_or(causes.len())
 }
 
 pub(super) fn of_pod(pod: &Pod, since: Millis) -> Evidence {

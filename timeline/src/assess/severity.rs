@@ -13,7 +13,7 @@ use crate::Millis;
 use crate::model::fact::{DeploymentSpec, Role};
 use crate::model::{Deployment, Event, KubectlVerdict, Pod};
 use crate::rules::budget::Next;
-use crate::rules::messages::{self, NewNode, StartHold, is_decided, is_quota};
+use crate::rules::messages::{self, NewNode, StartHold, is_decided, is_pulled, is_quota};
 use crate::rules::pulls::is_of_another_image;
 
 /// A controller, a scheduler or a kubelet that does nothing for this long is broken.
@@ -62,15 +62,11 @@ pub fn unexplained_limit(spec: &DeploymentSpec) -> Millis {
 /// for at some time of the past, nothing else tells.
 pub fn allowed_start_millis(deployment: &Deployment, pod: &Pod) -> Millis {
     let has_init = pod.now.containers.iter().any(|container| container.role != Role::App);
-    let is_of_pull = |event: &Event| match event.reason.as_str() {
-        "Pulling" => true,
-        // The end of a pull replaces its begin. An image that was there before was not pulled.
-        "Pulled" => !event.message.contains("already present"),
-        _ => false,
-    };
-    let is_pulled = messages::events(deployment, "Pod", &pod.name).any(is_of_pull);
+    // The end of a pull replaces its begin.
+    let is_of_pull = |event: &Event| event.reason == "Pulling" || is_pulled(event);
+    let has_pulls = messages::events(deployment, "Pod", &pod.name).any(is_of_pull);
     let until_init_is_done = if has_init { unexplained_limit(&deployment.now.spec) } else { IDLE_MILLIS };
-    if is_pulled { until_init_is_done.max(PULL_MILLIS) } else { until_init_is_done }
+    if has_pulls { until_init_is_done.max(PULL_MILLIS) } else { until_init_is_done }
 }
 
 impl Assessment<'_> {

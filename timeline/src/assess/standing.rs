@@ -104,7 +104,7 @@ impl Standing {
         }
     }
 
-    /// Returns the colour of the verdict, outages of rollouts aside: [`Assessment::tone`].
+    /// Returns the colour of the verdict, pods that a rollout lacks aside: [`Assessment::tone`].
     pub const fn tone(self) -> Tone {
         match self {
             Self::Complete => Tone::Ok,
@@ -170,7 +170,13 @@ impl Assessment<'_> {
 
     /// Returns the colour of the verdict.
     pub fn tone(&self, standing: Standing) -> Tone {
-        if self.is_rollout_outage(standing) { Tone::Bad } else { standing.tone() }
+        if self.is_rollout_outage(standing) || self.lacks_old_pods(standing) { Tone::Bad } else { standing.tone() }
+    }
+
+    /// Returns whether a fault of old pods leaves fewer pods available than the limits allow, while the rollout goes on or only waits.
+    pub fn lacks_old_pods(&self, standing: Standing) -> bool {
+        matches!(standing, Standing::Waiting | Standing::Slow | Standing::Progressing)
+            && self.causes.iter().any(|cause| self.leaves_too_few(cause))
     }
 
     /// Returns whether no pod is available, as in an outage at rest, during a rollout or a pause.
@@ -279,11 +285,11 @@ impl Assessment<'_> {
         losses
     }
 
-    /// Returns whether the headline says that no pod serves, and not why.
+    /// Returns whether the headline says that no pod serves, or too few do, and not why.
     pub fn is_headline_outage(&self, standing: Standing) -> bool {
         match standing {
             Standing::Paused | Standing::Waiting | Standing::Slow | Standing::Progressing => {
-                self.is_rollout_outage(standing)
+                self.is_rollout_outage(standing) || self.lacks_old_pods(standing)
             }
             Standing::Degraded { is_stuck: true } => self.counts.available == 0 && self.decisive().is_none(),
             _ => false,

@@ -116,6 +116,8 @@ fn last_cause(model: &Model, deployment: &Deployment, outcome: Outcome, now: Now
     match (is_known, is_done) {
         // Recreate takes the pods down for the next rollout.
         _ if waits_for_old && awaits_next => None,
+        // It is the revision before whose pods fail.
+        _ if assessment.lacks_old_pods(standing) => None,
         // The outage is one of the revision before, until something is wrong with its own pods.
         (_, false) if is_outage_alone && !is_late && is_of_before() => None,
         // Pods that a later scaling lacks are no trouble of a rollout that had all of them.

@@ -341,6 +341,11 @@ pub fn holds_start<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Even
     Some(if is_sum(last) { lately().find(volume).unwrap_or(last) } else { last })
 }
 
+/// Returns whether an Event says that an image was pulled. One that was on the node before was not.
+pub fn is_pulled(event: &Event) -> bool {
+    event.reason == "Pulled" && !event.message.contains("already present")
+}
+
 /// The reason of the Event for a pod that schedulers ignore because its ResourceClaim cannot be created.
 pub const CLAIM: &str = "FailedResourceClaimCreation";
 

@@ -39,7 +39,9 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::Unschedulable { node } => unschedulable_cause(cause, assessment, node.as_ref(), &named),
         CauseKind::SchedulingGated => gated(cause, &named),
         CauseKind::NoScheduler { nominated } => unplaced(cause, nominated.as_deref(), &named),
-        CauseKind::Starting { hold: StartHold::Unknown, time } => starting(cause, assessment, time, &named),
+        CauseKind::Starting { hold: StartHold::Unknown, after, time } => {
+            starting(cause, assessment, *after, time, &named)
+        }
         CauseKind::Starting { hold: StartHold::Pull, .. } => pulling(cause, &named),
         CauseKind::Starting { hold, .. } => held_at_start(cause, *hold, &named),
         CauseKind::Init { is_running, is_sidecar, .. } => init(cause, *is_running, *is_sidecar, &named),

@@ -84,7 +84,7 @@ pub(super) fn crash_cause(cause: &Cause, assessment: &Assessment<'_>, crash: &Cr
     let NamedPods { name, since, .. } = named;
     let (pods, evidence) = (cause.pods, &cause.evidence);
     let is_long = evidence.since_millis.is_some_and(|since| assessment.now.millis - since >= LONG_MILLIS);
-    let times = match (crash.restarts, crash.is_since && !evidence.is_least) {
+    let times = match (crash.told_restarts(), crash.is_since && !evidence.is_least) {
         (0, _) => String::new(),
         (restarts, true) if is_long => format!(": {} in {since}", count(restarts, "restart")),
         (restarts, _) => format!(": {} so far", count(restarts, "restart")),

@@ -3,7 +3,7 @@
 use super::excerpt::{named_containers, start_words};
 use super::pod_causes::{NamedPods, old_and_new, quote, tail};
 use crate::Millis;
-use crate::assess::{Assessment, Cause, StartTime};
+use crate::assess::{Assessment, Cause, StartStep, StartTime};
 use crate::model::pod::FLAP_MILLIS;
 use crate::rules::messages::{self, StartHold};
 use crate::words::{count, duration, is_are, safe, sentence_end};
@@ -43,7 +43,13 @@ pub(super) fn unplaced(cause: &Cause, nominated: Option<&str>, named: &NamedPods
 }
 
 /// Pods whose containers do not run yet, and nothing says what they wait for.
-pub(super) fn starting(cause: &Cause, assessment: &Assessment<'_>, time: &StartTime, named: &NamedPods) -> String {
+pub(super) fn starting(
+    cause: &Cause,
+    assessment: &Assessment<'_>,
+    after: Option<StartStep>,
+    time: &StartTime,
+    named: &NamedPods,
+) -> String {
     let NamedPods { example, since, .. } = named;
     let pods = cause.pods;
     let verb = if pods == 1 { "has been starting" } else { "have been starting" };
@@ -54,7 +60,14 @@ pub(super) fn starting(cause: &Cause, assessment: &Assessment<'_>, time: &StartT
         (true, 1) => "not all of its containers are",
         (true, _) => "not all of their containers are",
     };
-    format!("{who} {verb} for {since}; {missing} reported running yet ({example}).{over}")
+    let after = match (after, pods) {
+        (None, _) => "",
+        (Some(StartStep::Init), 1) => " since its init containers completed",
+        (Some(StartStep::Init), _) => " since their init containers completed",
+        (Some(StartStep::Pull), 1) => " since the kubelet had its image",
+        (Some(StartStep::Pull), _) => " since the kubelet had their images",
+    };
+    format!("{who} {verb} for {since}{after}; {missing} reported running yet ({example}).{over}")
 }
 
 pub(super) fn pulling(cause: &Cause, named: &NamedPods) -> String {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::crash::crashes;
 use super::headline::matter;
-use crate::assess::{Assessment, Cause, CauseKind, Now, Refused, Standing, Tone};
+use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Now, Refused, Standing, Tone};
 use crate::model::{Deployment, KubectlVerdict, ReplicaSet};
 use crate::words::{count, duration, duration_in_words, is_are, list, moment};
 
@@ -62,7 +62,9 @@ pub fn badge(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::Blocked => "Blocked",
         Standing::TakingDown => "Taking down",
         // The same as in an outage at rest.
-        Standing::Waiting | Standing::Slow | Standing::Progressing if assessment.is_rollout_outage(standing) => {
+        Standing::Waiting | Standing::Slow | Standing::Progressing
+            if assessment.is_rollout_outage(standing) || assessment.lacks_old_pods(standing) =>
+        {
             "Degraded"
         }
         Standing::Waiting => "Waiting",
@@ -156,7 +158,7 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
             format!("{}: {available} of {desired} available.", subject(assessment))
         }
         Standing::Waiting | Standing::Slow | Standing::Progressing => {
-            replacing(assessment, assessment.is_rollout_outage(standing), [available, new_available])
+            replacing(standing, assessment, [available, new_available])
         }
     }
 }
@@ -209,9 +211,17 @@ fn taking_down(assessment: &Assessment<'_>) -> String {
 }
 
 /// A rollout under way, with the pods that are available, and those of them that are of the current revision.
-fn replacing(assessment: &Assessment<'_>, is_outage: bool, [available, new_available]: [u32; 2]) -> String {
+fn replacing(standing: Standing, assessment: &Assessment<'_>, [available, new_available]: [u32; 2]) -> String {
     let desired = assessment.deployment.now.spec.replicas;
-    let there = |pods: String| if is_outage { NO_POD.to_owned() } else { format!("{pods} available.") };
+    let there = |pods: String| {
+        if assessment.is_rollout_outage(standing) {
+            NO_POD.to_owned()
+        } else if assessment.lacks_old_pods(standing) {
+            format!("{available} of at least {} available.", count(assessment.limits.floor, "pod"))
+        } else {
+            format!("{pods} available.")
+        }
+    };
     match replaced(assessment).as_slice() {
         _ if assessment.awaits_revision => {
             format!("The template changed: {}", there(format!("{available} of {desired} pods")))
@@ -248,7 +258,10 @@ fn failing(cause: &Cause, assessment: &Assessment<'_>) -> String {
 
 /// It was rolled out, and its containers crash: which, how, how often. The same whether they run at the moment or not.
 fn crashing(assessment: &Assessment<'_>) -> String {
-    let said = |crash| format!("{}, {}", crashes(crash), count(crash.restarts, "restart"));
+    let said = |crash: &CrashCause| match crash.told_restarts() {
+        0 => crashes(crash),
+        restarts => format!("{}, {}", crashes(crash), count(restarts, "restart")),
+    };
     let what = assessment.crash_loop().map(said).unwrap_or_default();
     format!("{} was rolled out, but {what}.", subject(assessment))
 }

@@ -1,6 +1,6 @@
 //! Why pods end, and what is left of them.
 
-use crate::made::{SECOND, WEB, Web, ended_by_kubelet, image, next_revision, ready, set};
+use crate::made::{SECOND, WEB, Web, ended_by_kubelet, image, next_revision, ready, set, unready};
 use timeline::Uid;
 use timeline::fact::{ContainerState, Phase, PodFact};
 use timeline::model::EndReason;
@@ -92,6 +92,42 @@ fn pods_that_a_node_refuses_again_and_again_hold_a_rollout_up() {
     );
     let told: Vec<String> = web.told().into_iter().filter(|line| line.contains("OutOfcpu")).collect();
     assert_eq!(told, ["20 pods failed: OutOfcpu; the Deployment stays at revision 2."]);
+}
+
+#[test]
+fn pods_that_were_evicted_hold_no_rollout_up_while_a_later_one_is_available() {
+    let blocked = "[Blocked] Revision 2 is blocked: its pods fail (Evicted).";
+    let mut web = Web::replacing();
+    for number in [200, 201] {
+        web.wait(5_000).add_ready_pod(number, SECOND);
+        web.wait(1_000).pod(number, |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into()));
+    }
+    web.report();
+    assert_eq!(web.verdict(), blocked);
+    web.add_ready_pod(202, SECOND);
+    web.report();
+    assert_eq!(web.verdict(), "[Rolling out] Revision 2 is replacing revision 1: 1 of 3 new pods available.");
+    // The next step.
+    web.set(SECOND, |set| set.now.counts.desired = 2);
+    web.set(2, |set| set.now.counts.desired = 2);
+    web.delete_pod(100);
+    web.add_pod(203, SECOND, unready);
+    web.report();
+    assert_eq!(web.verdict(), "[Waiting] Revision 2 is replacing revision 1: 1 of 3 new pods available.");
+    let reason = web.view().reasons.remove(0);
+    let said = "2 new pods failed within 90 s, Evicted (one is p0200).";
+    assert_eq!((reason.sentence.as_str(), reason.is_fault), (said, false));
+    web.pod(202, unready);
+    assert_eq!(web.verdict(), blocked);
+    web.pod(202, ready);
+    // All are available less than 90 s after the last one failed.
+    web.set(SECOND, |set| set.now.counts.desired = 3);
+    web.set(2, |set| set.now.counts.desired = 0);
+    (101..103).for_each(|pod| web.delete_pod(pod));
+    web.pod(203, ready);
+    web.add_ready_pod(204, SECOND);
+    web.report();
+    assert_eq!(web.verdict(), "[Complete] Revision 2 is complete: 3 of 3 available.");
 }
 
 /// The garbage collector of pods fails and deletes a pod whose node does not exist.

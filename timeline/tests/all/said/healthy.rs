@@ -115,6 +115,25 @@ fn a_pod_that_flapped_and_stays_unready_has_another_cause() {
 }
 
 #[test]
+fn a_pod_that_flapped_is_not_why_all_are_unready() {
+    let mut web = Web::live(3).at(60_000);
+    for _ in 0..3 {
+        web.wait(12_000).pod(100, unready);
+        web.wait(8_000).pod(100, ready);
+    }
+    web.wait(5_000);
+    (100..103).for_each(|pod| web.pod(pod, unready));
+    web.report();
+    assert_eq!(web.verdict(), "[Recovering] Revision 1: 0 of 3 available.");
+    web.wait(10_001);
+    assert_eq!(web.verdict(), "[Degraded] No pod of revision 1 is available: 0 of 3.");
+    assert_eq!(web.view().verdict.why, "3 pods are running but not ready any more for 10 s.");
+    web.pod(101, ready);
+    web.report();
+    assert_eq!(web.verdict(), "[Degraded] Revision 1 has 1 of 3 available: pods lose readiness repeatedly.");
+}
+
+#[test]
 fn a_flapping_pod_that_is_ready_does_not_make_a_scaling_bad() {
     let mut web = Web::live(3).at(60_000);
     for _ in 0..3 {

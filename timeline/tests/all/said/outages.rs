@@ -1,8 +1,8 @@
 //! Outages: a Deployment of which no pod is available, during a rollout, a pause and at rest.
 
-use crate::made::{SECOND, Web, condition, deployment, ready, unready, waiting};
+use crate::made::{SECOND, Web, condition, crashing, deployment, next_revision, ready, unready, waiting};
 use crate::said::counting::ready_since;
-use timeline::fact::{ConditionStatus, Phase, PodFact, Strategy};
+use timeline::fact::{ConditionStatus, ContainerState, IntOrPercent, Phase, PodFact, Strategy};
 use timeline::view::Tone;
 
 /// Sentence and tone of the verdict.
@@ -113,6 +113,68 @@ fn old_pods_that_were_lost_come_first_while_nobody_serves() {
     let said = "Revision 1 has problems of its own: pods lose readiness repeatedly (3 pods, one is p0100: 3 times in the \
                 last 5 min).";
     assert_eq!(told(&flapping), (said.to_owned(), show));
+}
+
+#[test]
+fn old_pods_that_fail_in_a_rollout_and_leave_too_few_are_bad() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, unready);
+    web.wait(15_000);
+    let ends = |web: &mut Web, change: fn(&mut PodFact)| {
+        (100..102).for_each(|pod| web.pod(pod, change));
+        web.report();
+    };
+    ends(&mut web, |pod| {
+        unready(pod);
+        crashing(0)(pod);
+        let (exit_code, reason, message) = (1, "Error".into(), String::new());
+        pod.containers[0].state = Some(ContainerState::Terminated { exit_code, reason, message });
+    });
+    // One exit is no fault at rest either.
+    let calm = "[Waiting] Revision 2 is replacing revision 1: 0 of 3 new pods available.";
+    assert_eq!((web.verdict().as_str(), web.view().verdict.tone), (calm, Tone::Busy));
+    web.wait(1_000);
+    ends(&mut web, |pod| {
+        unready(pod);
+        crashing(2)(pod);
+    });
+    let bad = "[Degraded] Revision 2 is replacing revision 1: 1 of at least 3 pods available.";
+    assert_eq!((web.verdict().as_str(), web.view().verdict.tone), (bad, Tone::Bad));
+    let reasons: Vec<String> = web.view().reasons.into_iter().map(|reason| reason.sentence).collect();
+    let old = "Revision 1 has problems of its own: container web crashes with exit code 1 in 2 pods (pod p0100: 2 \
+               restarts so far).";
+    assert_eq!(reasons[0], old);
+    assert!(reasons[1].starts_with("1 new pod is running but not ready for 16 s."), "{reasons:?}");
+    web.pod(200, ready);
+    assert_eq!(web.verdict(), bad.replace("1 of at", "2 of at"), "the rollout goes on");
+    let strategy = Strategy::RollingUpdate { max_surge: IntOrPercent::Int(1), max_unavailable: IntOrPercent::Int(1) };
+    web.deployment(|deployment| deployment.spec.strategy = strategy);
+    let enough = "[Rolling out] Revision 2 is replacing revision 1: 1 of 3 new pods available.";
+    assert_eq!((web.verdict().as_str(), web.view().verdict.tone), (enough, Tone::Busy));
+    // Old pods that never were available leave nothing.
+    let mut first = Web::made(3).at(10_000);
+    (100..103).for_each(|pod| first.pod(pod, crashing(2)));
+    next_revision(&mut first, 2, [1, 3]);
+    first.add_pod(200, SECOND, unready);
+    first.report();
+    assert_eq!(first.view().verdict.tone, Tone::Busy, "{}", first.verdict());
+}
+
+#[test]
+fn old_pods_that_were_lost_in_a_rollout_and_leave_too_few_are_bad_after_a_minute() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, unready);
+    (100..102).for_each(|pod| web.pod(pod, unready));
+    web.report();
+    web.now = 80_000;
+    assert_eq!((web.view().verdict.badge.as_str(), web.view().verdict.tone), ("Slow", Tone::Busy));
+    web.now = 80_001;
+    let bad = "[Degraded] Revision 2 is replacing revision 1: 1 of at least 3 pods available.";
+    assert_eq!((web.verdict().as_str(), web.view().verdict.tone), (bad, Tone::Bad));
+    let view = web.view();
+    let lost = "Revision 1 has problems of its own: 2 pods are running but not ready any more for ";
+    assert!(view.reasons[0].sentence.starts_with(lost), "{:?}", view.reasons);
+    assert_eq!(view.remedy.unwrap().command, "kubectl --namespace shop describe pod web-2-p0100");
 }
 
 #[test]

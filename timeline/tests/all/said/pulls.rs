@@ -2,7 +2,7 @@
 
 use super::evidence::{causes, creating, first, matter, replacing};
 use crate::made::{SECOND, crashing, waiting};
-use timeline::fact::{Container, ContainerState, PodFact, Role};
+use timeline::fact::{Container, ContainerState, Exit, PodFact, Role};
 use timeline::view::Tone;
 
 #[test]
@@ -121,11 +121,35 @@ fn an_image_that_was_pulled_is_not_waited_for() {
     web.now += 50_000;
     assert!(first(&web).starts_with("1 new pod is waiting for its image for 50 s"), "{}", first(&web));
     web.event(200, "Pulled", "Successfully pulled image \"web:v2\" in 3s");
-    assert!(
-        first(&web).starts_with("1 new pod has been starting for 50 s; no container is reported running yet"),
-        "{}",
-        first(&web)
-    );
+    web.now += 2_000;
+    let starts = "1 new pod has been starting for 2.0 s since the kubelet had its image; no container is reported running yet";
+    assert!(first(&web).starts_with(starts), "{}", first(&web));
+}
+
+#[test]
+fn a_start_is_slow_by_the_time_since_its_init_containers_completed() {
+    let mut web = replacing(|pod| {
+        creating(pod);
+        let state = Some(ContainerState::Running);
+        pod.containers.insert(0, Container { state, ..Container::new("migrate".into(), Role::Init) });
+    });
+    web.now += 182_000;
+    let now = web.now;
+    web.pod(200, |pod| {
+        let (exit_code, reason, message) = (0, "Completed".into(), String::new());
+        pod.containers[0].state = Some(ContainerState::Terminated { exit_code, reason, message });
+        let exit = Exit { reason: "Completed".into(), finished_millis: Some(now), ..Exit::default() };
+        pod.containers[0].last_exit = Some(exit.into());
+    });
+    for (after, badge) in [(0, "Waiting"), (60_000, "Waiting"), (60_001, "Slow")] {
+        assert_eq!(web.wait_until(now + after).view().verdict.badge, badge, "{after}");
+    }
+    web.now = now + 1_000;
+    web.event(200, "Pulled", "Container image \"web:v2\" already present on machine");
+    web.now = now + 2_000;
+    let starts = "1 new pod has been starting for 2.0 s since its init containers completed; no container is reported running \
+                  yet (pod p0200).";
+    assert!(first(&web).starts_with(starts), "{}", first(&web));
 }
 
 #[test]

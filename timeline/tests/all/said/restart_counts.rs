@@ -73,6 +73,28 @@ fn restarts_of_a_container_do_not_count_from_those_of_another_one() {
 }
 
 #[test]
+fn a_restart_after_an_error_is_not_counted_as_one_after_exit_code_0() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, |_| {});
+    let change = |web: &mut Web, after: i64, restarts: u32, state: ContainerState, code: i32| {
+        let reason = if code == 0 { "Completed" } else { "Error" };
+        let exit = Exit { code, reason: reason.into(), ..Exit::default() };
+        web.wait(after).pod(200, |pod| {
+            (pod.containers[0].restarts, pod.containers[0].last_exit) = (restarts, Some(exit.into()));
+            pod.containers[0].state = Some(state);
+        });
+    };
+    let (exit_code, reason, message) = (1, "Error".into(), String::new());
+    change(&mut web, 5_000, 0, ContainerState::Terminated { exit_code, reason, message }, 1);
+    change(&mut web, 6_000, 1, ContainerState::Running, 1);
+    change(&mut web, 8_000, 1, waiting("CrashLoopBackOff", "back-off 10s"), 0);
+    let ends = "Container web ends with exit code 0 (Completed) and is started again";
+    assert_eq!(causes(&web), [format!("{ends} (pod p0200).")]);
+    change(&mut web, 10_000, 2, ContainerState::Running, 0);
+    assert_eq!(causes(&web), [format!("{ends}: 1 restart in 24 s (pod p0200).")]);
+}
+
+#[test]
 fn restarts_of_a_pod_that_never_was_ready_are_told_with_their_time() {
     let mut web = Web::replacing();
     web.add_pod(200, SECOND, |_| {});
