@@ -3,7 +3,8 @@
 //! An entry is decided when it happens, with the sums and limits of then, and kept with the Deployment
 //! ([`crate::model::Deployment::story`]): nothing of it is computed again from the present. [`crate::apply`] tells entries,
 //! [`crate::say`] makes a sentence of each. What is told later may go on where an entry ended (a pod's replacement is
-//! available), or several entries that are alike become one; beyond a moment in which streams settle nothing else changes.
+//! available), several entries that are alike become one, or a time without an available pod becomes an entry of its own; beyond a moment
+//! in which streams settle nothing else changes.
 
 mod details;
 
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::details::{
     Adopter, ContainerEnd, NodeDeparture, Part, Restart, RolloutStart, SpecSeconds, StepBudget, TargetFailure, Trigger,
+    Unavailable,
 };
 use super::event::Event;
 use super::fact::Strategy;
@@ -244,14 +246,18 @@ pub enum Happening {
     },
     /// Pods that had been ready became unready, at once or one soon after the other.
     Unready {
-        /// Name of the first pod.
+        /// Name of the pod; of several, of any of them.
         pod: String,
         /// Number of pods.
         pods: u32,
         /// Number of times in all pods.
         times: u32,
-        /// Time until all of them were ready again, in milliseconds; `None` if that was not seen.
+        /// When the first of them became unready, after the last moment at which all were ready.
+        since_millis: Millis,
+        /// Time until all of them were ready again for the last time, in milliseconds; `None` if that was not seen.
         lasted_millis: Option<Millis>,
+        /// Times without an available pod of the Deployment, which began as the last one became unready.
+        unavailable: Option<Unavailable>,
     },
     /// A ReplicaSet released a pod.
     Released {

@@ -66,7 +66,10 @@ pub(super) fn happening(deployment: &Deployment, entry: &Entry) -> String {
         Happening::Restarted { pod, pods, restart, restarts, lasted_millis } => {
             restarted(pod, *pods, restart, *restarts, *lasted_millis)
         }
-        Happening::Unready { pod, pods, times, lasted_millis } => unready(pod, *pods, *times, *lasted_millis),
+        Happening::Unready { pod, pods, times, since_millis, lasted_millis, unavailable } => {
+            let lasted = lasted_millis.map(|lasted| [lasted, at_millis + lasted - since_millis]);
+            unready(pod, *pods, *times, lasted, unavailable.as_ref())
+        }
         Happening::Released { pod, revision, is_orphaned } => released(pod, *revision, *is_orphaned),
         Happening::Adopted { pod, by, removed } => adopted(pod, by, removed.as_deref()),
         Happening::CleanedUp { hash, revision, limit } => cleaned_up(hash, *revision, *limit),

@@ -3,7 +3,7 @@
 use super::crash::{container_name, exit_words};
 use crate::Millis;
 use crate::model::EndReason;
-use crate::model::story::{Adopter, ContainerEnd, NodeDeparture, Restart};
+use crate::model::story::{Adopter, ContainerEnd, NodeDeparture, Restart, Unavailable};
 use crate::words::{count, duration, duration_in_words, safe, short, was_were};
 
 /// For restarts, or pods lost with a node, that are further apart than this, the sentence has the time between them.
@@ -52,17 +52,46 @@ pub(super) fn failed(pod: &str, pods: u32, reason: &str, revision: Option<u64>) 
     format!("{who} failed{why}; {}.", stays(revision))
 }
 
-/// "3 pods became unready, 5 times in all; all were ready again after 40 s."
-pub(super) fn unready(pod: &str, pods: u32, times: u32, lasted_millis: Option<Millis>) -> String {
+/// "3 pods became unready, 5 times in all over 2 min; no pod was available for 20 s; the last time, all were ready again after 40 s."
+/// Times: from the first time to the last, and of the last one.
+pub(super) fn unready(
+    pod: &str,
+    pods: u32,
+    times: u32,
+    lasted: Option<[Millis; 2]>,
+    unavailable: Option<&Unavailable>,
+) -> String {
     let who = pods_named(pod, pods);
     let times = match pods {
         pods if pods == times => String::new(),
         1 => format!(" {times} times"),
         _ => format!(", {times} times in all"),
     };
+    let none = unavailable.map(none_available).unwrap_or_default();
     let again = if pods == 1 { "it was" } else { "all were" };
-    let lasted = lasted_millis.map(|millis| format!("; {again} ready again after {}", duration_in_words(millis)));
-    format!("{who} became unready{times}{}.", lasted.unwrap_or_default())
+    let (over, again) = match lasted {
+        None => (String::new(), String::new()),
+        Some([whole, last]) if whole == last => {
+            let after = duration_in_words(whole);
+            // As long as no pod was available: once is enough.
+            let is_said = none.ends_with(&format!(" for {after}"));
+            (String::new(), if is_said { String::new() } else { format!("; {again} ready again after {after}") })
+        }
+        Some([whole, last]) => (
+            format!(" over {}", duration_in_words(whole)),
+            format!("; the last time, {again} ready again after {}", duration_in_words(last)),
+        ),
+    };
+    format!("{who} became unready{times}{over}{none}{again}.")
+}
+
+fn none_available(unavailable: &Unavailable) -> String {
+    let lasted = duration_in_words(unavailable.millis);
+    match (unavailable.is_over, unavailable.times) {
+        (false, _) => "; no pod is available".to_owned(),
+        (true, 1) => format!("; no pod was available for {lasted}"),
+        (true, times) => format!("; {times} times no pod was available, for {lasted} in all"),
+    }
 }
 
 /// "2 pods of revision 3: container web ended with exit code 1 and was restarted 5 times in all."
