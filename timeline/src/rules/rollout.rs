@@ -371,16 +371,21 @@ pub fn had_all_for_moments(deployment: &Deployment, last: &Rollout, at_millis: M
     goes_on && last.completed_millis.is_none() && last.available_millis.is_some_and(is_late)
 }
 
-/// Returns whether a rollout was under way at that time; `None` where nobody saw whether one was, or where one starts at once: it may be
-/// of the same edit, and starts when its ReplicaSet is there.
-pub fn was_rolling_out(deployment: &Deployment, at_millis: Millis) -> Option<bool> {
-    // One that was there when watching began may have been complete before, while something of it is not available.
+/// Returns the rollout that was not over at that time, if there was one. One that was there when watching began may have been complete
+/// before, while something of it is not available.
+pub fn open_at(deployment: &Deployment, at_millis: Millis) -> Option<&Rollout> {
     let is_open = |rollout: &&Rollout| {
         let unseen_end = rollout.available_millis.filter(|_| rollout.started_millis.is_none());
         let mut ends = rollout.ended_millis().into_iter().chain(unseen_end);
         rollout.started_millis.is_none_or(|start| start <= at_millis) && ends.all(|end| at_millis < end)
     };
-    if let Some(open) = deployment.rollouts.iter().find(is_open) {
+    deployment.rollouts.iter().find(is_open)
+}
+
+/// Returns whether a rollout was under way at that time; `None` where nobody saw whether one was, or where one starts at once: it may be
+/// of the same edit, and starts when its ReplicaSet is there.
+pub fn was_rolling_out(deployment: &Deployment, at_millis: Millis) -> Option<bool> {
+    if let Some(open) = open_at(deployment, at_millis) {
         return open.started_millis.map(|_| true);
     }
     let soon = at_millis..=at_millis + SAME_EDIT_MILLIS;
