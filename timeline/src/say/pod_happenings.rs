@@ -6,8 +6,10 @@ use crate::model::EndReason;
 use crate::model::story::{Adopter, ContainerEnd, NodeDeparture, Restart, Unavailable};
 use crate::words::{count, duration, duration_in_words, safe, short, was_were};
 
-/// For restarts, or pods lost with a node, that are further apart than this, the sentence has the time between them.
+/// For restarts that are further apart than this, the sentence has the time between them.
 const LASTING_MILLIS: Millis = 10_000;
+/// The same of pods that had to leave a node.
+const APART_MILLIS: Millis = 5_000;
 
 pub(super) fn killed(
     pod: &str,
@@ -152,13 +154,12 @@ pub(super) fn left(
 ) -> String {
     let who = pods_named(pod, pods);
     let left = departure(node, why, resource);
+    let is_apart = lasted_millis >= APART_MILLIS;
+    let last = if is_apart { format!(", the last one {} later", duration(lasted_millis)) } else { String::new() };
     match why {
-        NodeDeparture::Preempted => format!("{who} {} {left}; the revision stays.", was_were(pods)),
-        NodeDeparture::Lost if lasted_millis >= LASTING_MILLIS => {
-            format!("{who} lost, the last one {} later: node {} is gone.", duration(lasted_millis), safe(node))
-        }
-        NodeDeparture::Lost => format!("{who} lost: node {} is gone.", safe(node)),
-        _ => format!("{who} {left}; the revision stays."),
+        NodeDeparture::Preempted => format!("{who} {} {left}{last}; the revision stays.", was_were(pods)),
+        NodeDeparture::Lost => format!("{who} lost{last}: node {} is gone.", safe(node)),
+        _ => format!("{who} {left}{last}; the revision stays."),
     }
 }
 
