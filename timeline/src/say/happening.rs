@@ -64,7 +64,10 @@ pub(super) fn happening(deployment: &Deployment, entry: &Entry) -> String {
         }
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
         Happening::Restarted { pod, pods, restart, restarts, lasted_millis } => {
-            restarted(pod, *pods, restart, *restarts, *lasted_millis)
+            let is_same =
+                |what: &Happening| matches!(what, Happening::Restarted { restart: same, .. } if same == restart);
+            let is_more = deployment.story.iter().any(|other| other.id < entry.id && is_same(&other.what));
+            restarted(pod, *pods, restart, *restarts, is_more, *lasted_millis)
         }
         Happening::Unready { pod, pods, times, since_millis, lasted_millis, unavailable } => {
             let lasted = lasted_millis.map(|lasted| [lasted, at_millis + lasted - since_millis]);

@@ -96,8 +96,16 @@ fn none_available(unavailable: &Unavailable) -> String {
     }
 }
 
-/// "2 pods of revision 3: container web ended with exit code 1 and was restarted 5 times in all."
-pub(super) fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_millis: Millis) -> String {
+/// "2 pods of revision 3: container web ended with exit code 1 and was restarted 5 times in all." An earlier sentence of the same restarts
+/// makes it "5 more times".
+pub(super) fn restarted(
+    pod: &str,
+    pods: u32,
+    restart: &Restart,
+    restarts: u32,
+    is_more: bool,
+    lasted_millis: Millis,
+) -> String {
     let who = pods_named(pod, pods);
     let of = restart.revision.map(|revision| format!(" of revision {revision}")).unwrap_or_default();
     let container = container_name(restart.role, &restart.container);
@@ -116,6 +124,7 @@ pub(super) fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, 
     };
     let times = match (restarts, pods) {
         (1, _) => String::new(),
+        (restarts, _) if is_more => format!(" {restarts} more times"),
         (restarts, 1) => format!(" {restarts} times"),
         (restarts, _) => format!(" {restarts} times in all"),
     };
