@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Millis;
 use crate::say::story::Line;
 use crate::view::View;
+use crate::{Millis, Uid};
 
 /// The sentences of a Deployment, made where the cluster's time is known, once for all viewers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -106,11 +106,13 @@ pub struct SaidDelta {
     pub version: SaidVersion,
 }
 
-/// Answer to [`super::ViewerFrame::Moment`]: what was said at a time of the past.
+/// Answer to [`super::ViewerFrame::Moment`]: what was said at a time of the past, and what starts do not tell of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
     /// The time that was asked about, in milliseconds.
     pub at_millis: Millis,
     /// The sentences of then; `None` when they are not kept any more.
     pub said: Option<Said>,
+    /// Why pods were in their states then, by UID, where there was a reason that is kept.
+    pub reasons: Vec<(Uid, String)>,
 }
