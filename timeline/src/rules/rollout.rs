@@ -251,9 +251,10 @@ fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -
         return true;
     }
     // While it is paused the controller makes no ReplicaSet: it counts no pod of the template. Where the template is known it says so itself,
-    // and pods of one that was scaled up are counted a moment later.
+    // but for fields that a recording lacks; pods of one that was scaled up are counted a moment later, all and those of the template at once.
     let is_known = set.now.template.is_some() && now.template.is_some();
-    let is_paused_edit = !is_known
+    let is_counted = now.status.replicas > 0 && now.status.replicas == set.now.counts.replicas;
+    let is_paused_edit = (!is_known || is_counted)
         && now.spec.paused
         && now.status.observed_generation >= now.generation
         && now.status.updated == 0
