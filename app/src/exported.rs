@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
-use timeline::Millis;
 use timeline::wire::{Moment, Said, SaidDelta};
+use timeline::{Millis, Uid};
 
 use crate::detail::Detail;
 
@@ -28,12 +28,14 @@ pub struct Record {
     /// Pods, revisions and the list of rollouts, by their paths below the page ([`timeline::address::pod`]), each with its versions by
     /// time.
     pub details: Vec<(String, Vec<(Millis, Detail)>)>,
+    /// Reasons of the state of each pod, each with the time since which it holds; empty text if there is none.
+    pub reasons: Vec<(Uid, Vec<(Millis, String)>)>,
     /// Version of Rollcast that made the file.
     pub version: String,
 }
 
 impl Record {
-    /// Returns the verdict and the story at a time: the last ones until then.
+    /// Returns the verdict, the story and the reasons of pods at a time: the last ones until then.
     pub fn moment(&self, at_millis: Millis) -> Moment {
         let count = self.told.partition_point(|(at, _)| *at <= at_millis);
         let first = count.saturating_sub(1) / WHOLE_EVERY * WHOLE_EVERY;
@@ -42,7 +44,12 @@ impl Record {
             self.told.get(first..count).into_iter().flatten().for_each(|(_, delta)| said.take(delta.clone()));
             said
         });
-        Moment { at_millis, said }
+        let reason = |(uid, told): &(Uid, Vec<(Millis, String)>)| {
+            let (_, reason) = told.iter().rev().find(|(since, _)| *since <= at_millis)?;
+            (!reason.is_empty()).then(|| (*uid, reason.clone()))
+        };
+        let reasons = self.reasons.iter().filter_map(reason).collect();
+        Moment { at_millis, said, reasons }
     }
 
     /// Returns a detail at a time; `None` if it did not exist yet.
@@ -103,11 +110,18 @@ mod tests {
             (number * 10, said(number).delta_since(&before).unwrap())
         });
         let told = told.collect();
-        let record = Record { from_millis: 10, to_millis: 9_000, told, details: Vec::new(), version: String::new() };
+        let (details, version) = (Vec::new(), String::new());
+        let reason = |at: i64, reason: &str| (at, reason.to_owned());
+        let uid = Uid::from_bits(1);
+        let reasons = vec![(uid, vec![reason(20, "ErrImagePull"), reason(30, "ImagePullBackOff"), reason(40, "")])];
+        let record = Record { from_millis: 10, to_millis: 9_000, told, details, reasons, version };
         for (at, lines) in [(10, 1), (19, 1), (20, 2), (640, 64), (645, 64), (650, 65), (1_290, 129), (9_000, 200)] {
             let moment = record.moment(at);
             assert_eq!((moment.at_millis, moment.said), (at, Some(said(lines))), "{at}");
         }
         assert_eq!(record.moment(9).said, None);
+        let told = |reason: &str| vec![(uid, reason.to_owned())];
+        let expected = [Vec::new(), told("ErrImagePull"), told("ImagePullBackOff"), Vec::new()];
+        assert_eq!([19, 29, 30, 40].map(|at| record.moment(at).reasons), expected);
     }
 }

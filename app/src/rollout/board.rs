@@ -7,7 +7,7 @@ use timeline::episodes::StatusMark;
 use timeline::view::{Tone, View};
 use timeline::viewer::DeploymentCopy;
 use timeline::wire::{Connection, ConnectionState, Moment, Said};
-use timeline::{Millis, Model, Workload};
+use timeline::{Millis, Model, Uid, Workload};
 
 use crate::connection::known_until_millis;
 use crate::exported::Exported;
@@ -224,7 +224,8 @@ impl RenderedPage {
         let now_millis = moment.map_or(told_millis, |moment| moment.at_millis);
         let (model, said) = match (moment, copy.deployment) {
             (Some(moment), Some(uid)) => {
-                (Cow::Owned(copy.model.as_of(uid, moment.at_millis)), said_then(moment.said.as_ref(), &copy.said))
+                let model = model_then(&copy.model, uid, moment.at_millis, Some(moment));
+                (Cow::Owned(model), said_then(moment.said.as_ref(), &copy.said))
             }
             _ => (Cow::Borrowed(&copy.model), Cow::Borrowed(&copy.said)),
         };
@@ -233,6 +234,15 @@ impl RenderedPage {
         let frame = Frame::unmeasured(now_millis, window_millis);
         (model, said, frame)
     }
+}
+
+/// Returns the objects of a moment, with the reasons of their pods if `told` is of that moment.
+pub fn model_then(now: &Model, deployment: Uid, at_millis: Millis, told: Option<&Moment>) -> Model {
+    let mut then = now.as_of(deployment, at_millis);
+    if let Some(told) = told.filter(|told| told.at_millis == at_millis) {
+        then.set_reasons(&told.reasons);
+    }
+    then
 }
 
 /// Returns the verdict and the story of a moment, or a note that they are not known.

@@ -11,7 +11,7 @@ use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{Delta, Moment, Position, Scope, ServerFrame, Snapshot};
 use timeline::{Millis, rollout, say};
 
-use super::board::{Board, RenderedPage, said_then};
+use super::board::{Board, RenderedPage, model_then, said_then};
 use super::panel::PanelState;
 use super::picture::{FrameStyles, Picture};
 use super::pointer::Pointer;
@@ -276,7 +276,7 @@ impl RolloutScreen {
                     None if is_linked => Cow::Borrowed(&state.copy.said),
                     _ => said_then(None, &state.copy.said),
                 };
-                (Cow::Owned(state.copy.model.as_of(uid, at)), said)
+                (Cow::Owned(model_then(&state.copy.model, uid, at, state.then.as_ref())), said)
             }
         };
         set_if_new(&self.0.board.view, said.view.clone());

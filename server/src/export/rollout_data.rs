@@ -9,7 +9,7 @@ use app::payload::{DeploymentPayload, Export};
 use timeline::address;
 use timeline::change::Subject;
 use timeline::history::History;
-use timeline::model::{Deployment, DeploymentNow, PodNow};
+use timeline::model::{Deployment, DeploymentNow, Pod, PodNow};
 use timeline::removal_order::Choices;
 use timeline::view::Now;
 use timeline::wire::{Connection, ConnectionState, Objects, Said, Snapshot};
@@ -82,6 +82,9 @@ pub(super) fn shown_span(
 /// Details of pods and revisions by path, each with its start.
 type RecordedDetails = BTreeMap<String, Vec<(Millis, Detail)>>;
 
+/// Reasons of pods, each with its start.
+type RecordedReasons = BTreeMap<Uid, Vec<(Millis, String)>>;
+
 /// Records a detail, unless it is unchanged.
 fn record_detail(details: &mut RecordedDetails, path: String, at_millis: Millis, detail: Detail) {
     let known = details.entry(path).or_default();
@@ -91,6 +94,14 @@ fn record_detail(details: &mut RecordedDetails, path: String, at_millis: Millis,
     });
     if !is_same {
         known.push((at_millis, detail));
+    }
+}
+
+/// Records the reason of a pod, unless it is unchanged.
+fn record_reason(reasons: &mut RecordedReasons, pod: &Pod, at_millis: Millis) {
+    let last = reasons.get(&pod.uid).and_then(|known| known.last()).map_or("", |(_, last)| last.as_str());
+    if last != pod.now.reason {
+        reasons.entry(pod.uid).or_default().push((at_millis, pod.now.reason.clone()));
     }
 }
 
@@ -156,12 +167,13 @@ impl RolloutData {
             moment: None,
             is_snapshot: false,
         };
-        let (told, details) = self.record(&pods);
+        let (told, details, reasons) = self.record(&pods);
         let record = Record {
             from_millis: self.from_millis,
             to_millis: self.to_millis,
             told,
             details: details.into_iter().collect(),
+            reasons: reasons.into_iter().collect(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         Export { deployment, record }
@@ -192,10 +204,14 @@ impl RolloutData {
         all.into_iter().filter(is_apart).collect()
     }
 
-    /// Returns the sentences, and the details of pods and revisions, each with its start.
-    fn record(&self, pods: &BTreeSet<Uid>) -> (Vec<(Millis, timeline::wire::SaidDelta)>, RecordedDetails) {
+    /// Returns the sentences, the details of pods and revisions, and the reasons of pods, each with its start.
+    fn record(
+        &self,
+        pods: &BTreeSet<Uid>,
+    ) -> (Vec<(Millis, timeline::wire::SaidDelta)>, RecordedDetails, RecordedReasons) {
         let (mut walk, mut changes) = (self.past.walk(), self.past.changes().peekable());
         let (mut said, mut deltas, mut details) = (Said::default(), Vec::new(), RecordedDetails::default());
+        let mut reasons = RecordedReasons::default();
         let mut pasts: BTreeMap<Uid, Vec<(Millis, Change)>> = BTreeMap::new();
         for at_millis in self.moments() {
             let (then, now) = (walk.to(at_millis), self.now(at_millis));
@@ -222,6 +238,7 @@ impl RolloutData {
                 let of = (&self.workload, self.deployment);
                 let detail = PodDetail::from_model(of, then, pod, past, now, &mut choices);
                 record_detail(&mut details, address::pod(pod.uid), at_millis, Detail::Pod(Box::new(detail)));
+                record_reason(&mut reasons, pod, at_millis);
             }
             if is_changed || is_begin_or_end {
                 let revisions: BTreeSet<u64> = deployment.rollouts.iter().map(|rollout| rollout.revision).collect();
@@ -247,7 +264,7 @@ impl RolloutData {
                 said = words;
             }
         }
-        (deltas, details)
+        (deltas, details, reasons)
     }
 }
 

@@ -86,17 +86,19 @@ fn find(
     (Now { millis: at_millis, ..reader.now }, past)
 }
 
-/// Returns the view and the story of a Deployment at that time.
-fn describe(then: &DeploymentState<'_>) -> Said {
+/// Returns the view and the story of a Deployment at that time, and the reasons of its pods.
+fn describe(then: &DeploymentState<'_>) -> (Said, Vec<(Uid, String)>) {
     let millis = then.history.heard_millis(then.deployment, then.now.millis);
-    describe_deployment(then.model, then.deployment, Now { millis, ..then.now })
+    let said = describe_deployment(then.model, then.deployment, Now { millis, ..then.now });
+    (said, then.model.reasons_of(then.deployment))
 }
 
 impl Handle {
-    /// Returns the view and the story of a Deployment at some time.
+    /// Returns the view and the story of a Deployment at some time, and the reasons of its pods.
     pub async fn moment(&self, workload: &Workload, at_millis: Millis) -> Result<Moment, HubEnded> {
-        let (at_millis, said) = self.read_at(workload, Some(at_millis), describe).await?;
-        Ok(Moment { at_millis, said })
+        let (at_millis, then) = self.read_at(workload, Some(at_millis), describe).await?;
+        let (said, reasons) = then.unzip();
+        Ok(Moment { at_millis, said, reasons: reasons.unwrap_or_default() })
     }
 
     /// Like [`Self::moment`], as an encoded frame for a stream; `None` if it cannot be encoded. Streams have a queue of

@@ -68,6 +68,8 @@ pub struct Timeline {
     restarting: Vec<ToldRestarts>,
     /// The last entry of each Deployment about pods that became unready.
     unready: BTreeMap<Uid, ToldUnready>,
+    /// Deployments whose last available pod became unready: the entry that tells of it, and since when none is available.
+    unavailable: BTreeMap<Uid, (u64, Millis)>,
     /// ReplicaSets that were deleted from outside, and what that costs.
     outages: Vec<Outage>,
     /// Events about objects that are not known yet, the oldest first. Streams of different kinds overtake each other.
@@ -179,6 +181,7 @@ impl Timeline {
             }
         }
         self.follow_outages(at_millis);
+        self.follow_unavailable(at_millis);
         std::mem::take(&mut self.changes)
     }
 
@@ -186,6 +189,7 @@ impl Timeline {
     pub fn tick(&mut self, now_millis: Millis) -> Vec<Change> {
         self.count_ready_pods(now_millis);
         self.follow_outages(now_millis);
+        self.follow_unavailable(now_millis);
         std::mem::take(&mut self.changes)
     }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::orders::Version;
 use crate::model::Rollout;
+use crate::model::story::Happening;
 use crate::{Millis, Uid};
 
 /// A revision that a Deployment names and that no ReplicaSet is seen to carry yet.
@@ -79,6 +80,12 @@ pub(super) struct ToldUnready {
     pub(super) unready: BTreeSet<Uid>,
     /// When one of them became unready last, or ready again.
     pub(super) last_millis: Millis,
+    /// When the first one became unready, after all had been ready.
+    pub(super) since_millis: Millis,
+    /// Those that became unready since then.
+    pub(super) pods_since: BTreeSet<Uid>,
+    /// What the entry told before that; `None` if it began then.
+    pub(super) before: Option<Happening>,
 }
 
 /// A ReplicaSet that was deleted from outside, and what became of it.

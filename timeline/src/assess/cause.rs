@@ -110,6 +110,9 @@ pub struct StartTime {
     pub probe_millis: Millis,
     /// Times of earlier pods of this workload from their creation until they were available: least and most.
     pub earlier: Option<(Millis, Millis)>,
+    /// When the pod was created, by our clock, if a list told of it first: how much of the time before that it waited for a
+    /// node is not known.
+    pub created_millis: Option<Millis>,
 }
 
 impl StartTime {

@@ -407,7 +407,10 @@ impl<'m> Assessment<'m> {
         // Earlier pods are known from their creation on.
         let before = self.now.millis - spent_millis - pod.first_seen_millis();
         let as_earlier = earlier.map_or(0, |(_, most)| allowed_as_before_millis(most) - before);
-        StartTime { spent_millis, allowed_millis: allowed_millis.max(as_earlier), probe_millis: 0, earlier }
+        let is_begin_unseen = before == 0 && pod.now.listed_millis == Some(pod.since_millis());
+        let created_millis = is_begin_unseen.then(|| pod.created_millis(self.now.skew_millis));
+        let allowed_millis = allowed_millis.max(as_earlier);
+        StartTime { spent_millis, allowed_millis, probe_millis: 0, earlier, created_millis }
     }
 
     fn min_ready(&self, pods: &[&Pod]) -> Option<Cause> {

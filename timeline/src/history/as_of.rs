@@ -7,8 +7,8 @@ use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::{Millis, Model, Uid};
 
 impl Model {
-    /// Returns a Deployment with its objects at that time. Fields of the present (reasons, messages) are empty if their past values may
-    /// differ.
+    /// Returns a Deployment with its objects at that time. Fields of the present (reasons, messages) are empty, as their past values may
+    /// differ; [`Self::set_reasons`] sets the reasons.
     pub fn as_of(&self, deployment: Uid, at_millis: Millis) -> Self {
         let mut then = Self::default();
         if let Some(known) = self.deployments.get(&deployment) {
@@ -30,6 +30,21 @@ impl Model {
         }
         then.index();
         then
+    }
+
+    /// Returns why the pods of a Deployment are in their states, by UID, where there is a reason.
+    pub fn reasons_of(&self, deployment: Uid) -> Vec<(Uid, String)> {
+        let pods = self.pods_of_deployment(deployment).into_iter().filter(|pod| !pod.now.reason.is_empty());
+        pods.map(|pod| (pod.uid, pod.now.reason.clone())).collect()
+    }
+
+    /// Gives the pods of a moment the reasons that they had then.
+    pub fn set_reasons(&mut self, reasons: &[(Uid, String)]) {
+        for (uid, reason) in reasons {
+            if let Some(pod) = self.pods.get_mut(uid) {
+                Arc::make_mut(&mut pod.now).reason.clone_from(reason);
+            }
+        }
     }
 }
 
@@ -82,9 +97,7 @@ fn pod_at(known: &Pod, at: Millis) -> Pod {
         now.deletion_at_millis = None;
     }
     now.terminal_millis = known.now.terminal_millis.filter(|ended| *ended <= at);
-    if then.states.len() < known.states.len() {
-        now.reason.clear();
-        now.message.clear();
-    }
+    now.reason.clear();
+    now.message.clear();
     then
 }

@@ -2,8 +2,8 @@
 //!
 //! An entry is decided when it happens, with the sums and limits of that time, and stored with the Deployment
 //! ([`crate::model::Deployment::story`]): it is never recomputed from the present. [`crate::apply`] writes entries, [`crate::say`] makes a
-//! sentence of each. Later events may extend an entry (a pod's replacement is available) or merge similar ones; otherwise an entry changes
-//! only within a moment, until the streams of the kinds are consistent.
+//! sentence of each. Later events may extend an entry (a pod's replacement is available), merge similar ones, or make a time without an
+//! available pod an entry of its own; otherwise an entry changes only within a moment, until the streams of the kinds are consistent.
 
 mod details;
 
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::details::{
     Adopter, ContainerEnd, NodeDeparture, Part, Restart, RolloutStart, SpecSeconds, StepBudget, TargetFailure, Trigger,
+    Unavailable,
 };
 use super::event::Event;
 use super::fact::Strategy;
@@ -244,14 +245,18 @@ pub enum Happening {
     },
     /// Ready pods became unready, at once or one soon after the other.
     Unready {
-        /// Name of the first pod.
+        /// Name of the pod; of several, of any of them.
         pod: String,
         /// Number of pods.
         pods: u32,
         /// Number of times in all pods.
         times: u32,
-        /// Time until all of them were ready again, in milliseconds; `None` if that was not observed.
+        /// When the first of them became unready, after the last moment at which all were ready.
+        since_millis: Millis,
+        /// Time until all of them were ready again for the last time, in milliseconds; `None` if that was not observed.
         lasted_millis: Option<Millis>,
+        /// Times without an available pod of the Deployment, which began as the last one became unready.
+        unavailable: Option<Unavailable>,
     },
     /// A ReplicaSet released a pod.
     Released {

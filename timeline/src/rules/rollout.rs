@@ -246,9 +246,11 @@ fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -
         return true;
     }
     // While paused the controller creates no ReplicaSet, and counts no pod of an edited template. Known templates are compared directly
-    // instead, because pods after a scaling up are counted a moment later.
+    // instead, unless a recording lacks fields of them. Pods after a scaling up are counted a moment later, all and those of the template
+    // at once.
     let is_known = set.now.template.is_some() && now.template.is_some();
-    let is_paused_edit = !is_known
+    let is_counted = now.status.replicas > 0 && now.status.replicas == set.now.counts.replicas;
+    let is_paused_edit = (!is_known || is_counted)
         && now.spec.paused
         && now.status.observed_generation >= now.generation
         && now.status.updated == 0
@@ -365,16 +367,21 @@ pub fn had_all_for_moments(deployment: &Deployment, last: &Rollout, at_millis: M
     goes_on && last.completed_millis.is_none() && last.available_millis.is_some_and(is_late)
 }
 
-/// Returns whether a rollout was in progress at that time; `None` if that was not observed, or if one starts right after: it may come from
-/// the same edit, and starts when its ReplicaSet exists.
-pub fn was_rolling_out(deployment: &Deployment, at_millis: Millis) -> Option<bool> {
-    // A rollout from before the observation may have been complete, although something of it is not available.
+/// Returns the rollout that was in progress at that time. A rollout from before the observation may have been complete, although something
+/// of it is not available.
+pub fn open_at(deployment: &Deployment, at_millis: Millis) -> Option<&Rollout> {
     let is_open = |rollout: &&Rollout| {
         let unseen_end = rollout.available_millis.filter(|_| rollout.started_millis.is_none());
         let mut ends = rollout.ended_millis().into_iter().chain(unseen_end);
         rollout.started_millis.is_none_or(|start| start <= at_millis) && ends.all(|end| at_millis < end)
     };
-    if let Some(open) = deployment.rollouts.iter().find(is_open) {
+    deployment.rollouts.iter().find(is_open)
+}
+
+/// Returns whether a rollout was under way at that time; `None` where nobody saw whether one was, or where one starts at once: it may be
+/// of the same edit, and starts when its ReplicaSet is there.
+pub fn was_rolling_out(deployment: &Deployment, at_millis: Millis) -> Option<bool> {
+    if let Some(open) = open_at(deployment, at_millis) {
         return open.started_millis.map(|_| true);
     }
     let soon = at_millis..=at_millis + SAME_EDIT_MILLIS;

@@ -44,7 +44,9 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         }
         CauseKind::Starting { hold: StartHold::Pull, .. } => pulling(cause, &named),
         CauseKind::Starting { hold, .. } => held_at_start(cause, *hold, &named),
-        CauseKind::Init { is_running, is_sidecar, .. } => init(cause, *is_running, *is_sidecar, &named),
+        CauseKind::Init { is_running, is_sidecar, time } => {
+            init(cause, assessment, (*is_running, *is_sidecar), time, &named)
+        }
         CauseKind::NotReady { is_startup, was_ready, time, saw } => {
             not_ready(cause, assessment, (*is_startup, *was_ready), time, saw.as_deref(), &named)
         }

@@ -64,9 +64,15 @@ pub(super) fn happening(deployment: &Deployment, entry: &Entry) -> String {
         }
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
         Happening::Restarted { pod, pods, restart, restarts, lasted_millis } => {
-            restarted(pod, *pods, restart, *restarts, *lasted_millis)
+            let is_same =
+                |what: &Happening| matches!(what, Happening::Restarted { restart: same, .. } if same == restart);
+            let is_more = deployment.story.iter().any(|other| other.id < entry.id && is_same(&other.what));
+            restarted(pod, *pods, restart, *restarts, is_more, *lasted_millis)
         }
-        Happening::Unready { pod, pods, times, lasted_millis } => unready(pod, *pods, *times, *lasted_millis),
+        Happening::Unready { pod, pods, times, since_millis, lasted_millis, unavailable } => {
+            let lasted = lasted_millis.map(|lasted| [lasted, at_millis + lasted - since_millis]);
+            unready(pod, *pods, *times, lasted, unavailable.as_ref())
+        }
         Happening::Released { pod, revision, is_orphaned } => released(pod, *revision, *is_orphaned),
         Happening::Adopted { pod, by, removed } => adopted(pod, by, removed.as_deref()),
         Happening::CleanedUp { hash, revision, limit } => cleaned_up(hash, *revision, *limit),
@@ -81,9 +87,7 @@ pub(super) fn happening(deployment: &Deployment, entry: &Entry) -> String {
             format!("Strategy changed{}: {}.", unseen_words(*was_seen), strategy_change(*from, *to))
         }
         Happening::SecondsChanged { field, from, to, was_seen } => seconds_changed(*field, [*from, *to], *was_seen),
-        Happening::Paused { was_seen } => {
-            format!("Paused{}: no new ReplicaSet is created until it is resumed.", unseen_words(*was_seen))
-        }
+        Happening::Paused { was_seen } => paused(deployment, at_millis, *was_seen),
         Happening::Resumed { was_seen } => format!("Resumed{}.", unseen_words(*was_seen)),
         Happening::Deleting => "The Deployment is being deleted.".to_owned(),
         Happening::Deleted { was_seen } => format!("The Deployment was deleted{}.", unseen_words(*was_seen)),
@@ -175,6 +179,16 @@ fn replicas_changed(from: u32, to: u32, was_seen: bool, is_rolling_out: Option<b
         None => "",
     };
     format!("Replicas changed {from} → {to}{during}{}.", unseen_words(was_seen))
+}
+
+/// What a pause stops: the steps of a rollout, or the start of the next one.
+fn paused(deployment: &Deployment, at_millis: Millis, was_seen: bool) -> String {
+    let open = rollout::open_at(deployment, at_millis).filter(|open| open.started_millis.is_some());
+    let stops = open.map_or_else(
+        || "no new ReplicaSet is created".to_owned(),
+        |open| format!("revision {} is not scaled up further", open.revision),
+    );
+    format!("Paused{}: {stops} until it is resumed.", unseen_words(was_seen))
 }
 
 fn set_released(name: &str, pods: u32, is_taken: bool) -> String {

@@ -3,11 +3,13 @@
 use super::crash::{container_name, exit_words};
 use crate::Millis;
 use crate::model::EndReason;
-use crate::model::story::{Adopter, ContainerEnd, NodeDeparture, Restart};
+use crate::model::story::{Adopter, ContainerEnd, NodeDeparture, Restart, Unavailable};
 use crate::words::{count, duration, duration_in_words, safe, short, was_were};
 
-/// For restarts, or pods lost with a node, that are further apart than this, the sentence has the time between them.
+/// For restarts that are further apart than this, the sentence has the time between them.
 const LASTING_MILLIS: Millis = 10_000;
+/// The same of pods that had to leave a node.
+const APART_MILLIS: Millis = 5_000;
 
 pub(super) fn killed(
     pod: &str,
@@ -52,21 +54,58 @@ pub(super) fn failed(pod: &str, pods: u32, reason: &str, revision: Option<u64>) 
     format!("{who} failed{why}; {}.", stays(revision))
 }
 
-/// "3 pods became unready, 5 times in all; all were ready again after 40 s."
-pub(super) fn unready(pod: &str, pods: u32, times: u32, lasted_millis: Option<Millis>) -> String {
+/// "3 pods became unready, 5 times in all over 2 min; no pod was available for 20 s; the last time, all were ready again after 40 s."
+/// Times: from the first time to the last, and of the last one.
+pub(super) fn unready(
+    pod: &str,
+    pods: u32,
+    times: u32,
+    lasted: Option<[Millis; 2]>,
+    unavailable: Option<&Unavailable>,
+) -> String {
     let who = pods_named(pod, pods);
     let times = match pods {
         pods if pods == times => String::new(),
         1 => format!(" {times} times"),
         _ => format!(", {times} times in all"),
     };
+    let none = unavailable.map(none_available).unwrap_or_default();
     let again = if pods == 1 { "it was" } else { "all were" };
-    let lasted = lasted_millis.map(|millis| format!("; {again} ready again after {}", duration_in_words(millis)));
-    format!("{who} became unready{times}{}.", lasted.unwrap_or_default())
+    let (over, again) = match lasted {
+        None => (String::new(), String::new()),
+        Some([whole, last]) if whole == last => {
+            let after = duration_in_words(whole);
+            // As long as no pod was available: once is enough.
+            let is_said = none.ends_with(&format!(" for {after}"));
+            (String::new(), if is_said { String::new() } else { format!("; {again} ready again after {after}") })
+        }
+        Some([whole, last]) => (
+            format!(" over {}", duration_in_words(whole)),
+            format!("; the last time, {again} ready again after {}", duration_in_words(last)),
+        ),
+    };
+    format!("{who} became unready{times}{over}{none}{again}.")
 }
 
-/// "2 pods of revision 3: container web ended with exit code 1 and was restarted 5 times in all."
-pub(super) fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_millis: Millis) -> String {
+fn none_available(unavailable: &Unavailable) -> String {
+    let lasted = duration_in_words(unavailable.millis);
+    match (unavailable.is_over, unavailable.times) {
+        (false, _) => "; no pod is available".to_owned(),
+        (true, 1) => format!("; no pod was available for {lasted}"),
+        (true, times) => format!("; {times} times no pod was available, for {lasted} in all"),
+    }
+}
+
+/// "2 pods of revision 3: container web ended with exit code 1 and was restarted 5 times in all." An earlier sentence of the same restarts
+/// makes it "5 more times".
+pub(super) fn restarted(
+    pod: &str,
+    pods: u32,
+    restart: &Restart,
+    restarts: u32,
+    is_more: bool,
+    lasted_millis: Millis,
+) -> String {
     let who = pods_named(pod, pods);
     let of = restart.revision.map(|revision| format!(" of revision {revision}")).unwrap_or_default();
     let container = container_name(restart.role, &restart.container);
@@ -85,6 +124,7 @@ pub(super) fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, 
     };
     let times = match (restarts, pods) {
         (1, _) => String::new(),
+        (restarts, _) if is_more => format!(" {restarts} more times"),
         (restarts, 1) => format!(" {restarts} times"),
         (restarts, _) => format!(" {restarts} times in all"),
     };
@@ -123,13 +163,12 @@ pub(super) fn left(
 ) -> String {
     let who = pods_named(pod, pods);
     let left = departure(node, why, resource);
+    let is_apart = lasted_millis >= APART_MILLIS;
+    let last = if is_apart { format!(", the last one {} later", duration(lasted_millis)) } else { String::new() };
     match why {
-        NodeDeparture::Preempted => format!("{who} {} {left}; the revision stays.", was_were(pods)),
-        NodeDeparture::Lost if lasted_millis >= LASTING_MILLIS => {
-            format!("{who} lost, the last one {} later: node {} is gone.", duration(lasted_millis), safe(node))
-        }
-        NodeDeparture::Lost => format!("{who} lost: node {} is gone.", safe(node)),
-        _ => format!("{who} {left}; the revision stays."),
+        NodeDeparture::Preempted => format!("{who} {} {left}{last}; the revision stays.", was_were(pods)),
+        NodeDeparture::Lost => format!("{who} lost{last}: node {} is gone.", safe(node)),
+        _ => format!("{who} {left}{last}; the revision stays."),
     }
 }
 

@@ -67,7 +67,8 @@ pub(super) fn starting(
         (Some(StartStep::Pull), 1) => " since the kubelet had its image",
         (Some(StartStep::Pull), _) => " since the kubelet had their images",
     };
-    format!("{who} {verb} for {since}{after}; {missing} reported running yet ({example}).{over}")
+    let created = created(time, assessment.now.millis);
+    format!("{who} {verb} for {since}{after}; {missing} reported running yet ({example}{created}).{over}")
 }
 
 pub(super) fn pulling(cause: &Cause, named: &NamedPods) -> String {
@@ -120,8 +121,9 @@ pub(super) fn not_started(cause: &Cause, container: &str, NamedPods { one_is, ..
 
 pub(super) fn init(
     cause: &Cause,
-    is_running: bool,
-    is_sidecar: bool,
+    assessment: &Assessment<'_>,
+    (is_running, is_sidecar): (bool, bool),
+    time: &StartTime,
     NamedPods { one_is, since, .. }: &NamedPods,
 ) -> String {
     // "Init 1 of 3": how many are done, of how many.
@@ -133,7 +135,15 @@ pub(super) fn init(
         (true, false) => "is running",
         (false, _) => "has not started",
     };
-    format!("{who} {at_work} {verb} ({done} done, {one_is}); the pod has been starting for {since}.")
+    let created = created(time, assessment.now.millis);
+    format!("{who} {at_work} {verb} ({done} done, {one_is}{created}); the pod has been starting for {since}.")
+}
+
+/// The age of a pod that was created well before somebody looked.
+fn created(time: &StartTime, now_millis: Millis) -> String {
+    let age_millis = time.created_millis.map(|created| now_millis - created);
+    let age_millis = age_millis.filter(|age| *age >= time.spent_millis + 1_000);
+    age_millis.map(|age| format!(", created {} ago", duration(age))).unwrap_or_default()
 }
 
 /// Pods that run and are not ready; `saw` is the last result of their probe.

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Millis;
 use crate::say::story::Line;
 use crate::view::View;
+use crate::{Millis, Uid};
 
 /// The sentences of a Deployment, created by the owner of the cluster's time, once for all viewers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -106,11 +106,13 @@ pub struct SaidDelta {
     pub version: SaidVersion,
 }
 
-/// Answer to [`super::ViewerFrame::Moment`]: the sentences of a past moment.
+/// Answer to [`super::ViewerFrame::Moment`]: the sentences of a past moment, and the reasons of pods, which a model of that time lacks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
     /// The requested moment, in milliseconds.
     pub at_millis: Millis,
     /// The sentences of that moment; `None` if it is past retention.
     pub said: Option<Said>,
+    /// Why pods were in their states then, by UID, where there was a reason that is kept.
+    pub reasons: Vec<(Uid, String)>,
 }

@@ -68,7 +68,7 @@ async fn the_time_in_which_the_process_was_stopped_is_a_gap_whatever_waited_for_
     for is_closed in [true, false] {
         let pods = (10..13).map(|number| pod(number, 2, &format!("web-{number}")));
         let objects = [deployment(1, 3), replica_set(2, 1, 3)].into_iter().chain(pods);
-        let stage = Stage::with(objects, clock::now_millis() + 1_000, 500).await;
+        let stage = Stage::with(objects, clock::now_millis() + 1_000, 500, false).await;
         // Each kind that leaves a gap has heard something: no watch of it is mute.
         stage.replace(10, 20);
         stage.api.put(deployment(1, 3));

@@ -1,5 +1,7 @@
 //! Rollouts in files of their own: what they hold is what pages show, nothing else is in them, and nothing is loaded.
 
+use std::collections::BTreeMap;
+
 use app::detail::Detail;
 use app::payload::Export;
 use axum::http::{Request, StatusCode};
@@ -83,8 +85,14 @@ async fn a_file_tells_and_shows_of_every_moment_what_the_page_does() {
                 );
                 let of = |at: Millis| hub.moment(&workload, at);
                 for (at_millis, _) in file.record.told.iter().step_by(3).chain(file.record.told.last()) {
-                    let said = of(*at_millis).await.unwrap().said;
-                    assert_eq!(file.record.moment(*at_millis).said, said, "{name} {revision} at {at_millis}");
+                    let then = of(*at_millis).await.unwrap();
+                    let told = file.record.moment(*at_millis);
+                    assert_eq!(told.said, then.said, "{name} {revision} at {at_millis}");
+                    // Pods of other rollouts are not in the file.
+                    let is_shown = |uid| snapshot.objects.pods.iter().any(|pod| pod.uid == uid);
+                    let shown = then.reasons.into_iter().filter(|(uid, _)| is_shown(*uid));
+                    let shown: BTreeMap<Uid, String> = shown.collect();
+                    assert_eq!(BTreeMap::from_iter(told.reasons), shown, "{name} {revision} at {at_millis}");
                     moments += 1;
                 }
                 assert_eq!(Some(&snapshot.said), of(to_millis).await.unwrap().said.as_ref(), "{name} {revision}");

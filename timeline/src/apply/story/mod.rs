@@ -215,6 +215,7 @@ impl Timeline {
         let gap = self.model.deployments.get(&uid).and_then(|deployment| deployment.gaps.last());
         let gap = gap.filter(|gap| !gap.is_short());
         let Some(Gap { from_millis, to_millis }) = gap.copied() else { return };
+        self.forget_unavailable(uid);
         let what = Happening::Gap { millis: to_millis - from_millis };
         let is_same = |entry: &Entry| matches!(entry.what, Happening::Gap { .. }) && entry.at_millis >= from_millis;
         let Some((id, ended)) = self.entry(uid, is_same).map(|entry| (entry.id, entry.at_millis)) else {

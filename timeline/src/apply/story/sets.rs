@@ -115,8 +115,7 @@ impl Timeline {
                 continue; // nothing should be available
             }
             let is_followed = outage.had_available && changed.contains(&deployment.uid);
-            let is_available = is_followed
-                && self.model.controlled_sets(deployment.uid).any(|set| self.model.pod_counts(set.uid).available > 0);
+            let is_available = is_followed && self.has_available(deployment.uid);
             match outage.since_millis {
                 None if at - outage.at_millis > FOLLOWED_MILLIS => continue,
                 None if is_followed && !is_available => outage.since_millis = Some(at),

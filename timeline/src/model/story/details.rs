@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Uid;
+use crate::{Millis, Uid};
 use crate::model::container::Role;
 
 /// Why a rollout started.
@@ -44,6 +44,17 @@ impl Part {
     pub fn by(&self) -> i64 {
         i64::from(self.to) - i64::from(self.from)
     }
+}
+
+/// Times without an available pod.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unavailable {
+    /// Number of times.
+    pub times: u32,
+    /// Duration of those that are over, in milliseconds in all.
+    pub millis: Millis,
+    /// Whether the last one is over.
+    pub is_over: bool,
 }
 
 /// The ReplicaSet that adopted a pod.

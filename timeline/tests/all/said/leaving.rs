@@ -3,7 +3,8 @@
 use crate::made::{SECOND, Web};
 use crate::said::lives::end;
 use crate::said::told::since;
-use timeline::fact::{Kind, Phase};
+use timeline::Millis;
+use timeline::fact::{Kind, Phase, PodFact};
 use timeline::model::EndReason;
 
 #[test]
@@ -41,6 +42,27 @@ fn pods_that_leave_a_node_before_and_after_a_rollout_began_are_told_apart() {
             "70000 Pod p0101 evicted from node node-1; the revision stays."
         ]
     );
+}
+
+#[test]
+fn pods_that_leave_a_node_one_after_the_other_are_told_with_the_time_between() {
+    let evicted: fn(&mut PodFact) = |pod| (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into());
+    let preempted: fn(&mut PodFact) = |pod| {
+        pod.disruption = Some("PreemptionByScheduler".into());
+        pod.deletion_at_millis = Some(120_000);
+    };
+    let told = |change: fn(&mut PodFact), after: Millis| {
+        let mut web = Web::live(3);
+        for (at, number) in [(60_000, 100), (60_000 + after, 101)] {
+            web.wait_until(at).pod(number, change);
+        }
+        since(&web, 60_000)
+    };
+    let both = "60000 2 pods evicted from node node-1";
+    assert_eq!(told(evicted, 4_999), [format!("{both}; the revision stays.")]);
+    assert_eq!(told(evicted, 6_000), [format!("{both}, the last one 6.0 s later; the revision stays.")]);
+    let both = "60000 2 pods were preempted by a pod of higher priority on node node-1";
+    assert_eq!(told(preempted, 12_000), [format!("{both}, the last one 12 s later; the revision stays.")]);
 }
 
 #[test]

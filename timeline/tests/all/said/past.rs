@@ -304,8 +304,19 @@ fn reasons_of_another_time_are_not_shown_in_the_past() {
     web.pod(100, |pod| {
         (pod.ready, pod.reason) = (Some(condition(ConditionStatus::False, "ContainersNotReady", "why")), String::new());
     });
-    let reason = |at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().now.reason.clone();
-    assert_eq!([reason(9_999), reason(10_000)], ["", "ContainersNotReady"]);
+    // Within one state it may become another one.
+    web.wait_until(11_000).pod(100, |pod| pod.ready.as_mut().unwrap().reason = "ReadinessGatesNotReady".into());
+    let reason = |model: &Model| model.pods.get(&Uid::from_bits(100)).unwrap().now.reason.clone();
+    let rough = |at| web.timeline.model().as_of(WEB, at);
+    assert_eq!([9_999, 10_000, 11_000].map(|at| reason(&rough(at))), [""; 3]);
+    // The exact past has it.
+    let exact = |at| {
+        let mut then = rough(at);
+        then.set_reasons(&web.history.at(at).reasons_of(WEB));
+        reason(&then)
+    };
+    let expected = ["", "ContainersNotReady", "ContainersNotReady", "ReadinessGatesNotReady"];
+    assert_eq!([9_999, 10_000, 10_999, 11_000].map(exact), expected);
     // Released and adopted in one instant it is owned.
     let mut web = Web::live(1).at(10_000);
     web.pod(100, |pod| pod.meta.controller = None);

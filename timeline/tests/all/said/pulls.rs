@@ -163,6 +163,17 @@ fn several_pods_that_start_are_counted_once() {
 }
 
 #[test]
+fn a_pod_that_was_starting_before_somebody_looked_has_its_age() {
+    let mut web = replacing(creating);
+    web.now += 44_000;
+    let mut late = web.first_listed();
+    late.now += 21_000;
+    let said = "starting for at least 21 s; no container is reported running yet (pod p0200, created 1 min 5 s ago).";
+    let reasons = late.view().reasons;
+    assert!(reasons.iter().any(|reason| reason.sentence.contains(said)), "{reasons:?}");
+}
+
+#[test]
 fn a_pod_whose_sidecar_runs_already_has_a_running_container() {
     let with_sidecar = |pod: &mut PodFact| {
         creating(pod);

@@ -1,5 +1,6 @@
 //! The story of pods that were ready and are not any more, while their containers run.
 
+use super::counting::ready_since;
 use super::told::since;
 use crate::made::{SECOND, Web, next_revision, ready, unready, waiting};
 use timeline::Millis;
@@ -53,23 +54,89 @@ fn a_pod_that_becomes_unready_is_told_and_when_it_is_ready_again() {
 #[test]
 fn pods_that_are_unready_together_or_again_within_a_minute_are_one_entry() {
     let outage: [Step; 3] = [(0, 100, unready), (1_000, 101, unready), (2_000, 102, unready)];
-    assert_eq!(told(&outage), ["60000 3 pods became unready."]);
+    assert_eq!(told(&outage), ["60000 3 pods became unready; no pod is available."]);
     let over: [Step; 3] = [(90_000, 102, ready), (91_000, 100, ready), (92_000, 101, ready)];
     let all = [outage.as_slice(), &over].concat();
-    assert_eq!(told(&all[..5]), ["60000 3 pods became unready."]);
-    let first = "60000 3 pods became unready; all were ready again after 1 min 32 s.";
-    assert_eq!(told(&all), [first]);
+    let none = "no pod was available for 1 min 28 s";
+    assert_eq!(told(&all[..5]), [format!("60000 3 pods became unready; {none}.")]);
+    let first = format!("60000 3 pods became unready; {none}; all were ready again after 1 min 32 s.");
+    assert_eq!(told(&all), [first.as_str()]);
     let soon = [all.as_slice(), &[(152_000, 100, unready)]].concat();
-    assert_eq!(told(&soon), ["60000 3 pods became unready, 4 times in all."]);
+    assert_eq!(told(&soon), [format!("60000 3 pods became unready, 4 times in all; {none}.")]);
     let later = [all.as_slice(), &[(152_001, 100, unready)]].concat();
-    assert_eq!(told(&later), [first, "212001 Pod p0100 became unready."]);
+    assert_eq!(told(&later), [first.as_str(), "212001 Pod p0100 became unready."]);
     let flapping: [Step; 3] = [(0, 100, unready), (1_000, 100, ready), (5_000, 100, unready)];
     assert_eq!(told(&flapping), ["60000 Pod p0100 became unready 2 times."]);
     let flapped = [flapping.as_slice(), &[(7_000, 100, ready)]].concat();
-    assert_eq!(told(&flapped), ["60000 Pod p0100 became unready 2 times; it was ready again after 7.0 s."]);
+    let last = "the last time, it was ready again after 2.0 s";
+    assert_eq!(told(&flapped), [format!("60000 Pod p0100 became unready 2 times over 7.0 s; {last}.")]);
+    // In between they never were all ready.
+    let in_turn: [Step; 6] = [
+        (0, 100, unready),
+        (5_000, 101, unready),
+        (6_000, 100, ready),
+        (9_000, 100, unready),
+        (10_000, 101, ready),
+        (15_000, 100, ready),
+    ];
+    let told_in_turn = "60000 2 pods became unready, 3 times in all; all were ready again after 15 s.";
+    assert_eq!(told(&in_turn), [told_in_turn]);
     // One that stays unready takes up no later ones.
     let apart: [Step; 3] = [(0, 100, unready), (61_000, 101, unready), (62_000, 101, ready)];
     assert_eq!(told(&apart), [A, "121000 Pod p0101 became unready; it was ready again after 1.0 s."]);
+}
+
+#[test]
+fn times_without_an_available_pod_are_told_apart_from_those_of_single_pods() {
+    let flaps: [Step; 4] = [(0, 100, unready), (6_000, 100, ready), (12_000, 100, unready), (18_000, 100, ready)];
+    let all: [Step; 3] = [(40_000, 100, unready), (40_020, 101, unready), (40_040, 102, unready)];
+    let lost = [flaps.as_slice(), &all].concat();
+    assert_eq!(told(&lost[..6]), ["60000 2 pods became unready, 4 times in all."]);
+    let flapped = "60000 Pod p0100 became unready 2 times over 18 s; the last time, it was ready again after 6.0 s.";
+    assert_eq!(told(&lost), [flapped, "100000 3 pods became unready; no pod is available."]);
+    let over: [Step; 3] = [(110_040, 102, ready), (110_060, 100, ready), (110_080, 101, ready)];
+    let told_over = "100000 3 pods became unready; no pod was available for 1 min 10 s.";
+    assert_eq!(told(&[lost.as_slice(), &over].concat()), [flapped, told_over]);
+    // The only pod: all times are one entry.
+    let mut web = Web::live(1);
+    for at in [60_000, 70_000, 80_000] {
+        web.wait_until(at).pod(100, unready);
+        web.wait(4_000).pod(100, ready);
+    }
+    let times = "60000 Pod p0100 became unready 3 times over 24 s; 3 times no pod was available, for 12 s in all";
+    assert_eq!(since(&web, 60_000), [format!("{times}; the last time, it was ready again after 4.0 s.")]);
+}
+
+#[test]
+fn a_time_without_an_available_pod_ends_with_any_pod_and_with_the_wish_for_one() {
+    let lost = || {
+        let mut web = Web::live(1).at(60_000);
+        web.pod(100, unready);
+        web.wait(8_000);
+        web
+    };
+    let over = "60000 Pod p0100 became unready; no pod was available for 8.0 s.";
+    let mut web = lost();
+    web.add_ready_pod(101, 2);
+    assert_eq!(since(&web, 60_000), [over]);
+    let mut web = lost();
+    web.edit_spec(|deployment| deployment.spec.replicas = 0);
+    assert_eq!(since(&web, 60_000)[0], over);
+    // How long it was ready in a gap is not known.
+    let mut web = lost();
+    web.relisted(65_000);
+    let gap = "68000 Not observed for 3.0 s: what happened in between is not known.";
+    assert_eq!(since(&web, 60_000), ["60000 Pod p0100 became unready.", gap]);
+    // It waits for its minReadySeconds.
+    let mut web = Web::live(1).at(50_000);
+    web.set(2, |set| set.now.min_ready_seconds = 5);
+    web.wait_until(60_000).pod(100, unready);
+    web.wait(2_000).pod(100, ready_since(62_000));
+    let ready_again = "it was ready again after 2.0 s";
+    let none = |none: &str| [format!("60000 Pod p0100 became unready; {none}; {ready_again}.")];
+    assert_eq!(since(&web, 60_000), none("no pod is available"));
+    web.timeline.tick(70_000);
+    assert_eq!(since(&web, 60_000), none("no pod was available for 7.0 s"));
 }
 
 #[test]

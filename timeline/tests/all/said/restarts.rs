@@ -274,6 +274,16 @@ fn restarts_after_a_rollout_or_a_change_of_replicas_are_another_line() {
     assert_eq!(told(|web| web.edit_spec(|deployment| deployment.spec.paused = true)), ["60000"]);
     assert_eq!(told(|web| web.scale(2, 4)), ["60000", "70000"]);
     assert_eq!(told(|web| _ = next_revision(web, 2, [1, 3])), ["60000", "70000"]);
+    // Its number does not count those before.
+    let mut web = Web::live(3).at(60_000);
+    web.pod(100, crashing(1));
+    web.scale(2, 4);
+    for (number, restarts) in [(100, 2), (101, 1), (100, 3)] {
+        web.wait(1_000).pod(number, crashing(restarts));
+    }
+    let crashed = "of revision 1: container web ended with exit code 1 and was restarted";
+    let told: Vec<String> = web.told().into_iter().filter(|line| line.contains("restarted")).collect();
+    assert_eq!(told, [format!("Pod p0100 {crashed}."), format!("2 pods {crashed} 3 more times.")]);
 }
 
 #[test]

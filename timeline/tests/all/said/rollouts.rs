@@ -150,6 +150,27 @@ fn paused_with_nothing_to_do_nothing_waits() {
     assert_eq!(web.view().next, "Changes of the template wait until somebody resumes the rollout.");
 }
 
+/// A recording lacks fields of the template: the counts of the controller tell that one of these was changed.
+#[test]
+fn paused_a_change_waits_where_the_controller_counts_no_pod_of_the_template() {
+    let mut web = Web::live(3).at(60_000);
+    web.deployment(|deployment| deployment.template = Some(1));
+    web.set(2, |set| set.now.template = Some(1));
+    web.edit_spec(|deployment| deployment.spec.paused = true);
+    web.report();
+    let says = |web: &Web, said: &str| {
+        let why = web.view().verdict.why;
+        assert!(why.starts_with(said), "{why}");
+    };
+    says(&web, "No change of the template is waiting.");
+    web.wait(1_000).edit_spec(|deployment| deployment.status.updated = 0);
+    web.deployment(|deployment| deployment.status.observed_generation = deployment.generation);
+    says(&web, "A change of the template is waiting; its images are the same.");
+    // Pods of one that was scaled up are not counted yet.
+    web.deployment(|deployment| deployment.status.replicas = 0);
+    says(&web, "No change of the template is waiting.");
+}
+
 #[test]
 fn what_is_lost_once_all_pods_were_there_is_no_part_of_the_rollout() {
     // All three are available, and the controller has not reported it yet.

@@ -141,6 +141,8 @@ fn grew(before: &Happening, after: &Happening) -> bool {
             Happening::Restarted { pods: a, restart, restarts, .. },
             Happening::Restarted { pods: b, restart: same, restarts: more, .. },
         ) => b >= a && more > restarts && restart == same,
+        // Times without an available pod move to an entry of their own.
+        (Happening::Unready { .. }, Happening::Unready { .. }) => true,
         (Happening::Unseen { pods: a, pod, .. }, Happening::Unseen { pods: b, pod: same, .. }) => b > a && pod == same,
         (Happening::AndSoOn { steps: a, .. }, Happening::AndSoOn { steps: b, .. }) => b > a,
         (Happening::Rolled { parts, .. }, Happening::AndSoOn { parts: all, steps }) => {
