@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Millis, Uid};
 use crate::model::container::Role;
+use crate::{Millis, Uid};
 
 /// Why a rollout started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

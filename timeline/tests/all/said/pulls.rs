@@ -122,7 +122,8 @@ fn an_image_that_was_pulled_is_not_waited_for() {
     assert!(first(&web).starts_with("1 new pod is waiting for its image for 50 s"), "{}", first(&web));
     web.event(200, "Pulled", "Successfully pulled image \"web:v2\" in 3s");
     web.now += 2_000;
-    let starts = "1 new pod has been starting for 2.0 s since the kubelet had its image; no container is reported running yet";
+    let starts =
+        "1 new pod has been starting for 2.0 s since the kubelet had its image; no container is reported running yet";
     assert!(first(&web).starts_with(starts), "{}", first(&web));
 }
 
