@@ -66,8 +66,8 @@ struct ClientState {
 
 struct Problem {
     why: String,
-    /// It came of a run of the command, and lasts until the next run.
-    is_of_command: bool,
+    /// Settings of the command that failed: the problem lasts until that command runs again, or until there are others.
+    command_settings: Option<u64>,
 }
 
 #[derive(Default)]
@@ -75,6 +75,8 @@ struct Renewals {
     is_under_way: bool,
     /// Not before then.
     next: Option<Instant>,
+    /// Settings of the last command that was wanted: the waits are between its runs.
+    command_settings: Option<u64>,
     /// Waits between runs of the command.
     backoff: Backoff,
     /// When the command last ended.
@@ -108,7 +110,7 @@ impl Credentials {
     /// When the credentials cannot be had or used. The server is not asked anything here.
     pub async fn target(&self, pace: &Pace) -> Result<Target, TargetError> {
         let nothing = || self.unusable("it has no usable settings");
-        let fetched = self.fetch(CredentialRequest::Initial, pace, || true).await?.ok_or_else(nothing)?;
+        let fetched = self.fetch(CredentialRequest::Initial, pace, |_| true).await?.ok_or_else(nothing)?;
         let (address, warnings) = (fetched.address.clone(), fetched.warnings.clone());
         let namespace = fetched.client.default_namespace().to_owned();
         let access = Access::share(Some(self.clone()), fetched, pace.clone());
@@ -236,9 +238,13 @@ impl Access {
         let access = self.clone();
         let name = format!("the renewal of the credentials of cluster {}", credentials.name());
         let renewal = async move {
-            let mut command = None; // whether it ran, where the kubeconfig has one that was wanted
-            let may_run = || locked(&access.0.renewals).may_run_command(Instant::now(), access.pace());
-            let fetched = credentials.fetch(request, access.pace(), || *command.insert(may_run())).await;
+            let (mut command_settings, mut has_run) = (None, false);
+            let may_run_command = |settings| {
+                command_settings = Some(settings);
+                has_run = locked(&access.0.renewals).may_run_command(settings, Instant::now(), access.pace());
+                has_run
+            };
+            let fetched = credentials.fetch(request, access.pace(), may_run_command).await;
             // New ones may be good for seconds only: they are asked for at the usual pace.
             let ends = match &fetched {
                 Ok(Some(_)) => None,
@@ -249,17 +255,23 @@ impl Access {
             {
                 let mut renewals = locked(&access.0.renewals);
                 renewals.end(Instant::now(), access.pace());
-                if command == Some(true) {
+                if has_run {
                     renewals.end_command(Instant::now(), left, access.pace());
                 }
             }
-            access.take(credentials.name(), fetched, command);
+            access.take(credentials.name(), fetched, command_settings, has_run);
         };
         tokio::spawn(exit_on_panic(name, renewal));
     }
 
-    /// Takes what a renewal came to. `command` tells whether the command ran; `None` where it was not wanted.
-    fn take(&self, name: &str, fetched: Result<Option<FetchedClient>, TargetError>, command: Option<bool>) {
+    /// Takes the result of a renewal. `command_settings` are those of the command that was wanted, if one was.
+    fn take(
+        &self,
+        name: &str,
+        fetched: Result<Option<FetchedClient>, TargetError>,
+        command_settings: Option<u64>,
+        has_run: bool,
+    ) {
         self.0.current.send_if_modified(|current| match fetched {
             Ok(Some(fetched)) => {
                 tracing::info!(cluster.name = name, "credentials or address changed; created a new client");
@@ -270,8 +282,9 @@ impl Access {
                 true
             }
             Ok(None) => {
-                let is_put_off = command == Some(false);
-                current.problem.take_if(|problem| !(is_put_off && problem.is_of_command));
+                // Where no command was wanted, the kubeconfig has the settings of the client.
+                let settings = command_settings.unwrap_or(current.fetched.fingerprint.settings);
+                current.problem.take_if(|problem| has_run || problem.command_settings != Some(settings));
                 false
             }
             Err(error) => {
@@ -282,7 +295,7 @@ impl Access {
                 } else {
                     tracing::warn!(cluster.name = name, "{why}");
                 }
-                current.problem = Some(Problem { why, is_of_command: command == Some(true) });
+                current.problem = Some(Problem { why, command_settings: command_settings.filter(|_| has_run) });
                 false
             }
         });
@@ -311,8 +324,13 @@ impl Renewals {
         self.next = Some(now + first);
     }
 
-    /// Returns whether the command may run now.
-    fn may_run_command(&mut self, now: Instant, pace: &Pace) -> bool {
+    /// Returns whether the command of these settings may run now. The first one of other settings may: it does not wait for
+    /// runs of another command.
+    fn may_run_command(&mut self, settings: u64, now: Instant, pace: &Pace) -> bool {
+        if self.command_settings.replace(settings) != Some(settings) {
+            self.backoff.reset();
+            self.next_command = None;
+        }
         if self.next_command.is_some_and(|next| now < next) {
             return false;
         }
@@ -358,7 +376,7 @@ mod tests {
             }
             assert!(!renewals.begin(now), "two at a time");
             begins.push(second);
-            if renewals.may_run_command(now, &pace) {
+            if renewals.may_run_command(1, now, &pace) {
                 let left = expires.and_then(|end| end.checked_sub(second)).filter(|left| *left > 0);
                 renewals.end_command(now, left.map(Duration::from_secs), &pace);
                 runs.push(second);
@@ -375,6 +393,22 @@ mod tests {
         assert_eq!(runs(&mut renewals, start, 300, None), [0, 2, 6, 14, 30, 62, 122, 182, 242]);
         let later = start + Duration::from_secs(430);
         assert_eq!(runs(&mut renewals, later, 3, None), [0, 2], "the waits start over after a long good time");
+    }
+
+    #[test]
+    fn a_command_of_other_settings_does_not_wait_for_runs_of_the_one_before() {
+        let (mut renewals, start, pace) = (Renewals::default(), Instant::now(), Pace::default());
+        assert_eq!(runs(&mut renewals, start, 100, None), [0, 2, 6, 14, 30, 62]);
+        let mut may_run = |settings, second| {
+            let now = start + Duration::from_secs(second);
+            let may_run = renewals.may_run_command(settings, now, &pace);
+            if may_run {
+                renewals.end_command(now, None, &pace);
+            }
+            may_run
+        };
+        assert!(!may_run(1, 100) && may_run(2, 100), "only the mended one runs");
+        assert!(!may_run(2, 101) && may_run(2, 102), "its waits begin with the shortest");
     }
 
     #[test]
@@ -461,15 +495,21 @@ mod tests {
         let refused = RequestError::Unauthorized("Unauthorized".to_owned());
         let failed = |why: &str| Err(TargetError::Unusable { name: "a".to_owned(), why: why.to_owned() });
         let says = |words: &str| access.sentence(&refused).contains(words);
-        access.take("a", failed("the command failed"), Some(true));
-        access.take("a", Ok(None), Some(false));
-        assert!(says("the command failed"), "the files are as they were");
-        access.take("a", failed("no such context"), None);
+        let settings = Some(access.0.current.borrow().fetched.fingerprint.settings);
+        access.take("a", failed("the command failed"), settings, true);
+        access.take("a", Ok(None), settings, false);
+        assert!(says("the command failed"), "it may not run yet");
+        access.take("a", Ok(None), None, false);
+        assert!(says("the command failed"), "the kubeconfig is as it was");
+        access.take("a", failed("no such context"), None, false);
         assert!(says("no such context") && !says("the command failed"));
-        access.take("a", Ok(None), Some(false));
+        access.take("a", Ok(None), settings, false);
         assert!(!says("no such context"), "the kubeconfig is mended");
-        access.take("a", failed("the command failed"), Some(true));
-        access.take("a", Ok(None), Some(true));
+        access.take("a", failed("the command failed"), settings, true);
+        access.take("a", Ok(None), settings, true);
         assert!(!says("the command failed"), "it ran");
+        access.take("a", failed("another command failed"), settings.map(|settings| !settings), true);
+        access.take("a", Ok(None), None, false);
+        assert!(!says("another command failed"), "the kubeconfig has the settings of the client again");
     }
 }
