@@ -19,12 +19,12 @@ use timeline::Millis;
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 
-use super::backoff::Backoff;
 use super::credentials::{ClientFingerprint, CredentialRequest, Credentials, FetchedClient};
 use super::error::RequestError;
 use super::kubeconfig::TargetError;
 use super::pace::Pace;
 use super::reason;
+use super::renewals::Renewals;
 use crate::telemetry::clock;
 use crate::telemetry::panics::{exit_on_panic, locked};
 
@@ -66,21 +66,8 @@ struct ClientState {
 
 struct Problem {
     why: String,
-    /// It came of a run of the command, and lasts until the next run.
-    is_of_command: bool,
-}
-
-#[derive(Default)]
-struct Renewals {
-    is_under_way: bool,
-    /// Not before then.
-    next: Option<Instant>,
-    /// Waits between runs of the command.
-    backoff: Backoff,
-    /// When the command last ended.
-    command_ended: Option<Instant>,
-    /// The command runs not before then.
-    next_command: Option<Instant>,
+    /// Settings of the command that failed: the problem lasts until that command runs again, or until there are others.
+    command_settings: Option<u64>,
 }
 
 impl FetchedClient {
@@ -108,7 +95,7 @@ impl Credentials {
     /// When the credentials cannot be had or used. The server is not asked anything here.
     pub async fn target(&self, pace: &Pace) -> Result<Target, TargetError> {
         let nothing = || self.unusable("it has no usable settings");
-        let fetched = self.fetch(CredentialRequest::Initial, pace, || true).await?.ok_or_else(nothing)?;
+        let fetched = self.fetch(CredentialRequest::Initial, pace, |_| true).await?.ok_or_else(nothing)?;
         let (address, warnings) = (fetched.address.clone(), fetched.warnings.clone());
         let namespace = fetched.client.default_namespace().to_owned();
         let access = Access::share(Some(self.clone()), fetched, pace.clone());
@@ -236,9 +223,13 @@ impl Access {
         let access = self.clone();
         let name = format!("the renewal of the credentials of cluster {}", credentials.name());
         let renewal = async move {
-            let mut command = None; // whether it ran, where the kubeconfig has one that was wanted
-            let may_run = || locked(&access.0.renewals).may_run_command(Instant::now(), access.pace());
-            let fetched = credentials.fetch(request, access.pace(), || *command.insert(may_run())).await;
+            let (mut command_settings, mut has_run) = (None, false);
+            let may_run_command = |settings| {
+                command_settings = Some(settings);
+                has_run = locked(&access.0.renewals).may_run_command(settings, Instant::now(), access.pace());
+                has_run
+            };
+            let fetched = credentials.fetch(request, access.pace(), may_run_command).await;
             // New ones may be good for seconds only: they are asked for at the usual pace.
             let ends = match &fetched {
                 Ok(Some(_)) => None,
@@ -249,17 +240,23 @@ impl Access {
             {
                 let mut renewals = locked(&access.0.renewals);
                 renewals.end(Instant::now(), access.pace());
-                if command == Some(true) {
+                if has_run {
                     renewals.end_command(Instant::now(), left, access.pace());
                 }
             }
-            access.take(credentials.name(), fetched, command);
+            access.take(credentials.name(), fetched, command_settings, has_run);
         };
         tokio::spawn(exit_on_panic(name, renewal));
     }
 
-    /// Takes what a renewal came to. `command` tells whether the command ran; `None` where it was not wanted.
-    fn take(&self, name: &str, fetched: Result<Option<FetchedClient>, TargetError>, command: Option<bool>) {
+    /// Takes the result of a renewal. `command_settings` are those of the command that was wanted, if one was.
+    fn take(
+        &self,
+        name: &str,
+        fetched: Result<Option<FetchedClient>, TargetError>,
+        command_settings: Option<u64>,
+        has_run: bool,
+    ) {
         self.0.current.send_if_modified(|current| match fetched {
             Ok(Some(fetched)) => {
                 tracing::info!(cluster.name = name, "credentials or address changed; created a new client");
@@ -270,8 +267,9 @@ impl Access {
                 true
             }
             Ok(None) => {
-                let is_put_off = command == Some(false);
-                current.problem.take_if(|problem| !(is_put_off && problem.is_of_command));
+                // Where no command was wanted, the kubeconfig has the settings of the client.
+                let settings = command_settings.unwrap_or(current.fetched.fingerprint.settings);
+                current.problem.take_if(|problem| has_run || problem.command_settings != Some(settings));
                 false
             }
             Err(error) => {
@@ -282,7 +280,7 @@ impl Access {
                 } else {
                     tracing::warn!(cluster.name = name, "{why}");
                 }
-                current.problem = Some(Problem { why, is_of_command: command == Some(true) });
+                current.problem = Some(Problem { why, command_settings: command_settings.filter(|_| has_run) });
                 false
             }
         });
@@ -294,94 +292,12 @@ const fn is_of_connection(error: &RequestError) -> bool {
     matches!(error, RequestError::Unauthorized(_) | RequestError::Credentials(_) | RequestError::Unreachable(_))
 }
 
-impl Renewals {
-    /// Begins a renewal; returns whether one may begin now.
-    fn begin(&mut self, now: Instant) -> bool {
-        if self.is_under_way || self.next.is_some_and(|next| now < next) {
-            return false;
-        }
-        self.is_under_way = true;
-        true
-    }
-
-    /// Ends a renewal. While the cluster does not respond, the next one begins with the first probe after the wait.
-    fn end(&mut self, now: Instant, pace: &Pace) {
-        let [first, _] = pace.renewal;
-        self.is_under_way = false;
-        self.next = Some(now + first);
-    }
-
-    /// Returns whether the command may run now.
-    fn may_run_command(&mut self, now: Instant, pace: &Pace) -> bool {
-        if self.next_command.is_some_and(|next| now < next) {
-            return false;
-        }
-        let [_, longest] = pace.renewal;
-        // What lasted for long was good: the next refusal is another story.
-        if self.command_ended.is_some_and(|ended| now.duration_since(ended) > longest * 2) {
-            self.backoff.reset();
-        }
-        true
-    }
-
-    /// Notes that the command has run. The credentials that there are now expire after `left`, where that is known and still
-    /// to come.
-    fn end_command(&mut self, now: Instant, left: Option<Duration>, pace: &Pace) {
-        let [first, longest] = pace.renewal;
-        self.command_ended = Some(now);
-        let mut wait = self.backoff.fail(first, longest, 1.0);
-        // Some commands return the same credentials until these have expired, or will in a few seconds.
-        if let Some(half) = left.map(|left| left / 2).filter(|half| *half < wait) {
-            self.backoff.reset();
-            wait = half.max(first);
-        }
-        self.next_command = Some(now + wait);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
     use crate::kube::kubeconfig::Contexts;
-
-    /// Returns the seconds at which the command runs in renewals that are always wanted, with credentials that expire then, if they
-    /// do. The renewals begin every other second.
-    fn runs(renewals: &mut Renewals, start: Instant, lasts: u64, expires: Option<u64>) -> Vec<u64> {
-        let pace = Pace::default();
-        let (mut begins, mut runs) = (Vec::new(), Vec::new());
-        for second in 0..lasts {
-            let now = start + Duration::from_secs(second);
-            if !renewals.begin(now) {
-                continue;
-            }
-            assert!(!renewals.begin(now), "two at a time");
-            begins.push(second);
-            if renewals.may_run_command(now, &pace) {
-                let left = expires.and_then(|end| end.checked_sub(second)).filter(|left| *left > 0);
-                renewals.end_command(now, left.map(Duration::from_secs), &pace);
-                runs.push(second);
-            }
-            renewals.end(now, &pace);
-        }
-        assert!(begins.into_iter().eq((0..lasts).step_by(2)), "files are read at one pace");
-        runs
-    }
-
-    #[test]
-    fn commands_run_one_at_a_time_and_further_and_further_apart() {
-        let (mut renewals, start) = (Renewals::default(), Instant::now());
-        assert_eq!(runs(&mut renewals, start, 300, None), [0, 2, 6, 14, 30, 62, 122, 182, 242]);
-        let later = start + Duration::from_secs(430);
-        assert_eq!(runs(&mut renewals, later, 3, None), [0, 2], "the waits start over after a long good time");
-    }
-
-    #[test]
-    fn credentials_that_a_command_returns_until_they_expire_are_renewed_about_then() {
-        let runs = runs(&mut Renewals::default(), Instant::now(), 100, Some(60));
-        assert_eq!(runs, [0, 2, 6, 14, 30, 46, 48, 52, 56, 58, 60, 62, 66, 74, 90]);
-    }
 
     /// A folder with a kubeconfig, whose token is in another file.
     struct Folder(tempfile::TempDir);
@@ -461,15 +377,21 @@ mod tests {
         let refused = RequestError::Unauthorized("Unauthorized".to_owned());
         let failed = |why: &str| Err(TargetError::Unusable { name: "a".to_owned(), why: why.to_owned() });
         let says = |words: &str| access.sentence(&refused).contains(words);
-        access.take("a", failed("the command failed"), Some(true));
-        access.take("a", Ok(None), Some(false));
-        assert!(says("the command failed"), "the files are as they were");
-        access.take("a", failed("no such context"), None);
+        let settings = Some(access.0.current.borrow().fetched.fingerprint.settings);
+        access.take("a", failed("the command failed"), settings, true);
+        access.take("a", Ok(None), settings, false);
+        assert!(says("the command failed"), "it may not run yet");
+        access.take("a", Ok(None), None, false);
+        assert!(says("the command failed"), "the kubeconfig is as it was");
+        access.take("a", failed("no such context"), None, false);
         assert!(says("no such context") && !says("the command failed"));
-        access.take("a", Ok(None), Some(false));
+        access.take("a", Ok(None), settings, false);
         assert!(!says("no such context"), "the kubeconfig is mended");
-        access.take("a", failed("the command failed"), Some(true));
-        access.take("a", Ok(None), Some(true));
+        access.take("a", failed("the command failed"), settings, true);
+        access.take("a", Ok(None), settings, true);
         assert!(!says("the command failed"), "it ran");
+        access.take("a", failed("another command failed"), settings.map(|settings| !settings), true);
+        access.take("a", Ok(None), None, false);
+        assert!(!says("another command failed"), "the kubeconfig has the settings of the client again");
     }
 }

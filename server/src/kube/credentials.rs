@@ -60,7 +60,7 @@ pub(super) struct ClientFingerprint {
     /// Hash of the address of the cluster and its certificate authority.
     pub place: u64,
     /// Hash of the kubeconfig.
-    settings: u64,
+    pub settings: u64,
     /// Hash of the kubeconfig, the contents of files and the output of commands.
     credentials: u64,
 }
@@ -139,13 +139,13 @@ impl Credentials {
     }
 
     /// Creates a client, running commands for credentials. All requests but `Initial` reload the kubeconfig, and return `None`
-    /// when the client would be the same. `may_run_command` is asked where a command is wanted; if it may not run now, the
-    /// result is `None`, too.
+    /// when the client would be the same. `may_run_command` is asked where a command is wanted, with the hash of its
+    /// settings; if it may not run now, the result is `None`, too.
     pub(super) async fn fetch(
         &self,
         request: CredentialRequest,
         pace: &Pace,
-        may_run_command: impl FnOnce() -> bool,
+        may_run_command: impl FnOnce(u64) -> bool,
     ) -> Result<Option<FetchedClient>, TargetError> {
         let now = if request == CredentialRequest::Initial { self.clone() } else { self.reload(pace).await? };
         let runtime = tokio::runtime::Handle::current();
@@ -158,7 +158,7 @@ impl Credentials {
         if matches!(request, CredentialRequest::SettingsCheck(before) if before.settings == fingerprint.settings) {
             return Ok(None);
         }
-        if self.may_run_commands && runs_command(&config.auth_info) && !may_run_command() {
+        if self.may_run_commands && runs_command(&config.auth_info) && !may_run_command(fingerprint.settings) {
             return Ok(None);
         }
         let may_ask = self.may_ask_people && request == CredentialRequest::Initial;

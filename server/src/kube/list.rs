@@ -114,6 +114,11 @@ impl List {
         Self { earlier: Vec::new(), limit, next: None, ..self }
     }
 
+    /// Returns whether nothing of the list was read yet.
+    pub(super) const fn is_at_start(&self) -> bool {
+        self.next.is_none()
+    }
+
     /// Doubles smaller pages, up to the usual size.
     fn grow(&mut self) {
         if let Some(limit) = self.limit.filter(|limit| *limit < self.page_size) {

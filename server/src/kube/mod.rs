@@ -23,6 +23,7 @@ mod pace;
 mod plugin;
 pub mod proxy;
 mod reason;
+mod renewals;
 pub mod request;
 
 // Lists and watches, and what they put into the queue.

@@ -17,7 +17,7 @@ pub struct Retention {
     pub age_millis: Millis,
     /// Most pods that are gone.
     pub gone_pods: usize,
-    /// Most pods that are gone, in all. Of more, each Deployment keeps an equal share at most.
+    /// Most pods that are gone, in all. Of more, each Deployment keeps an equal share, and what others leave of theirs.
     pub gone_pods_in_all: usize,
     /// Most rollouts.
     pub rollouts: usize,
@@ -66,13 +66,27 @@ impl Timeline {
         std::mem::take(&mut self.changes)
     }
 
-    /// Returns the most pods that are gone of each Deployment. Those of none count as those of one.
+    /// Returns the most pods that are gone of each Deployment. Those of none count as those of one. Deployments with few leave
+    /// the rest of their share to the others.
     fn most_gone_pods(&self, retention: &Retention) -> usize {
-        let gone = self.model.pods.values().filter(|pod| pod.gone_millis().is_some()).count();
-        if gone <= retention.gone_pods_in_all {
+        let is_gone = |pod: &&Pod| pod.gone_millis().is_some();
+        let mut left = retention.gone_pods_in_all;
+        if self.model.pods.values().filter(is_gone).count() <= left {
             return retention.gone_pods;
         }
-        retention.gone_pods.min(retention.gone_pods_in_all / (self.model.deployments.len() + 1))
+        let is_unowned = |pod: &&Pod| !self.is_of_deployment(pod);
+        let unowned = self.model.pods.values().filter(is_gone).filter(is_unowned).count();
+        let pods_of = |uid: &Uid| self.model.pods_of_deployment(*uid).into_iter().filter(is_gone).count();
+        let mut counts: Vec<usize> = self.model.deployments.keys().map(pods_of).chain([unowned]).collect();
+        counts.sort_unstable();
+        for (index, count) in counts.iter().enumerate() {
+            let share = left / (counts.len() - index);
+            if *count > share {
+                return retention.gone_pods.min(share);
+            }
+            left -= count;
+        }
+        retention.gone_pods
     }
 
     /// Where history is cut, when there is something before that.
@@ -142,12 +156,8 @@ impl Timeline {
     /// Pods and ReplicaSets that belong to no Deployment, other controllers' and those of pruned Deployments: all together as many as of
     /// one.
     fn prune_unowned(&mut self, now_millis: Millis, retention: &Retention) {
-        let has_deployment = |set: &Uid| {
-            let set = self.model.replica_sets.get(set);
-            set.is_some_and(|set| set.owners.iter().any(|owner| self.model.deployments.contains_key(owner)))
-        };
-        let gone_pod = |pod: &Pod| pod.gone_millis().filter(|_| !pod.owners.iter().any(has_deployment));
-        let gone_set = |set: &ReplicaSet| set.removed_millis.filter(|_| !has_deployment(&set.uid));
+        let gone_pod = |pod: &Pod| pod.gone_millis().filter(|_| !self.is_of_deployment(pod));
+        let gone_set = |set: &ReplicaSet| set.removed_millis.filter(|_| !self.has_deployment(&set.uid));
         let gone = self.model.pods.values().filter_map(gone_pod);
         let gone = gone.chain(self.model.replica_sets.values().filter_map(gone_set));
         let before = retention.cut_millis(now_millis, nth_last(gone, retention.gone_pods));
@@ -157,6 +167,17 @@ impl Timeline {
             |set: &&ReplicaSet| gone_set(set).is_some_and(|at| at < before) && self.model.pods_of(set.uid).all(is_over);
         let sets = self.model.replica_sets.values().filter(is_empty).map(|set| set.uid).collect();
         self.forget(pods, sets);
+    }
+
+    /// Returns whether a Deployment controls or controlled a ReplicaSet of the pod.
+    fn is_of_deployment(&self, pod: &Pod) -> bool {
+        pod.owners.iter().any(|set| self.has_deployment(set))
+    }
+
+    /// Returns whether a Deployment controls or controlled the ReplicaSet.
+    fn has_deployment(&self, set: &Uid) -> bool {
+        let set = self.model.replica_sets.get(set);
+        set.is_some_and(|set| set.owners.iter().any(|owner| self.model.deployments.contains_key(owner)))
     }
 
     /// Takes out pods and ReplicaSets that belong to no Deployment.

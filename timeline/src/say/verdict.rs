@@ -172,7 +172,7 @@ fn deleted(assessment: &Assessment<'_>) -> String {
     format!("This Deployment was deleted {ago} ago.")
 }
 
-/// A pause in which pods are available; `new_available` of the current revision count.
+/// A pause that is no outage of the rollout, with the pods that are available: `new_available` are of the current revision.
 fn paused(assessment: &Assessment<'_>, new_available: u32) -> String {
     let desired = assessment.deployment.now.spec.replicas;
     let pods = match desired {

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, RETRY_AFTER};
 use http::{HeaderValue, Request, Response, StatusCode};
 use timeline::{Workload, address};
-use url::Url;
+use url::{ParseError, Url};
 
 use super::plain;
 use crate::access::fetch::{HttpClient, ResponseLimits};
@@ -39,13 +39,17 @@ impl RemoteServer {
             !address.contains('@'),
             "the URL of a server must not have a user or a password: sign in with --token-file"
         );
-        let must_begin = "the address must begin with http:// or https://";
-        let url = match address.split_once("://") {
-            Some(("http" | "https", _)) => address.parse::<Url>(),
-            Some((scheme, _)) => anyhow::bail!("cannot follow {address}: {must_begin}, not {scheme}://"),
-            None => anyhow::bail!("cannot follow {address}: {must_begin}"),
+        let url = match address.parse::<Url>() {
+            Ok(url) if matches!(url.scheme(), "http" | "https") => url,
+            Ok(_) | Err(ParseError::RelativeUrlWithoutBase) => {
+                anyhow::bail!("cannot use {address}: the address must begin with http:// or https://")
+            }
+            Err(why) => return Err(why).with_context(|| format!("{address} is not a valid server URL")),
         };
-        let url = url.with_context(|| format!("{address} is not a valid server URL"))?;
+        anyhow::ensure!(
+            url.query().is_none() && url.fragment().is_none(),
+            "cannot use {address}: the address of a server has no query and no fragment"
+        );
         let read = |path: &Path| anyhow::Ok((path.to_owned(), read_bearer(path)?));
         let token = token_file.map(read).transpose()?;
         if token.is_some() && is_open_to_others(&url) {
@@ -167,7 +171,7 @@ mod tests {
         for (address, shown, origin) in [
             ("http://127.0.0.1:7440/", "http://127.0.0.1:7440", "http://127.0.0.1:7440"),
             ("https://Rollouts.example.com:443/a/", "https://rollouts.example.com/a", "https://rollouts.example.com"),
-            ("http://[::1]:7440/rollcast", "http://[::1]:7440/rollcast", "http://[::1]:7440"),
+            ("HTTP://[::1]:7440/rollcast", "http://[::1]:7440/rollcast", "http://[::1]:7440"),
         ] {
             let server = RemoteServer::new(address, None).unwrap();
             assert_eq!((&*server.to_string(), &*server.url.origin().ascii_serialization()), (shown, origin));
@@ -177,18 +181,23 @@ mod tests {
     #[test]
     fn an_address_of_no_server_is_refused_before_it_is_asked() {
         let must_begin = "the address must begin with http:// or https://";
-        for (address, says) in [
-            ("localhost:7440", format!("cannot follow localhost:7440: {must_begin}")),
-            ("ftp://host", format!("cannot follow ftp://host: {must_begin}, not ftp://")),
-            ("http://a b", "http://a b is not a valid server URL".to_owned()),
+        let has_no_query = "the address of a server has no query and no fragment";
+        for (address, why) in [
+            ("rollouts", must_begin),
+            ("localhost:7440", must_begin),
+            ("http://host/?a=b", has_no_query),
+            ("http://host/#a", has_no_query),
         ] {
+            let says = format!("cannot use {address}: {why}");
             assert_eq!(RemoteServer::new(address, None).err().unwrap().to_string(), says);
         }
+        let says = "http://a b is not a valid server URL";
+        assert_eq!(RemoteServer::new("http://a b", None).err().unwrap().to_string(), says);
     }
 
     #[test]
     fn a_token_that_others_may_read_on_its_way_is_known() {
-        for open in ["http://rollouts.example.com", "http://10.0.0.7:7440/", "http://[fe80::1]:80", "HTTP://other"] {
+        for open in ["http://rollouts.example.com", "http://10.0.0.7:7440/", "http://[fe80::1]:80"] {
             assert!(is_open_to_others(&open.parse().unwrap()), "{open}");
         }
         for closed in

@@ -36,8 +36,11 @@ impl Watch {
     /// watch from.
     pub(super) async fn list(&mut self) -> Result<Option<String>, HubGone> {
         self.seen_relists = *self.cluster.relist_requests.borrow();
-        if self.list.is_none() {
+        // Nothing of the list was read before a loss of connections.
+        if self.list.as_ref().is_none_or(List::is_at_start) {
             self.seen_losses = self.liveness.borrow().losses;
+        }
+        if self.list.is_none() {
             Counters::add(&self.cluster.counters.lists);
             if let Some(reason) = self.relist.take() {
                 self.cluster.counters.kind(self.kind).note_relist(reason);

@@ -206,6 +206,41 @@ async fn a_list_that_never_comes_ends_when_the_cluster_falls_silent_and_begins_a
     watched.until_pods(&["web-a"]).await;
 }
 
+/// The next complete list: since when changes were missed, and when it came.
+async fn next_list(inbox: &mut mpsc::Receiver<SourceEvent>) -> (Option<i64>, i64) {
+    let list = async {
+        loop {
+            if let SourceEvent::Reset { gap_since_millis, at_millis, .. } = inbox.recv().await.unwrap() {
+                return (gap_since_millis, at_millis);
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), list).await.expect("a list")
+}
+
+/// What the watch after it misses is missed since that list, not since before the loss.
+#[tokio::test]
+async fn a_list_that_begins_anew_after_a_loss_ends_the_gap() {
+    let api = shop_of(2, &["web-a"]).await;
+    let mut pace = quick();
+    impatient(&mut pace);
+    let (events, mut inbox) = mpsc::channel(kube::QUEUE);
+    let access = Access::fixed(api.client(), pace);
+    kube::start(&Cluster { access, ..cluster(api.address, events) }, &[Kind::Pod], &[]);
+    let (_, first_millis) = next_list(&mut inbox).await;
+    api.fault(Verb::List, "pods", Fault::Hang);
+    let before = api.requests(Verb::List, "pods");
+    api.expire("pods");
+    until("a list that hangs", async || api.requests(Verb::List, "pods") > before).await;
+    api.stand(Verb::Version, "version", Some(Fault::Hang));
+    while !matches!(inbox.recv().await.unwrap(), SourceEvent::Answers { silent: Some(_) }) {}
+    api.stand(Verb::Version, "version", None);
+    let (gap_since_millis, second_millis) = next_list(&mut inbox).await;
+    assert_eq!(gap_since_millis, Some(first_millis));
+    api.expire("pods");
+    assert_eq!(next_list(&mut inbox).await.0, Some(second_millis));
+}
+
 #[tokio::test]
 async fn a_refusal_whose_text_never_comes_is_a_refusal() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -449,7 +449,7 @@ async fn a_program_that_was_stopped_opens_its_watches_anew_when_it_goes_on() {
     until("watches", async || have_begun(1)).await;
     let began = Instant::now();
     serving.stop();
-    until("four seconds", async || began.elapsed() > Duration::from_secs(4)).await;
+    until("a stop that counts", async || began.elapsed() > Duration::from_millis(7_100)).await;
     assert!(!have_begun(2), "it is stopped");
     serving.go_on();
     until("other watches", async || have_begun(2)).await;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::made::{SECOND, WEB, Web, deployment, meta, ready, set, unready};
 use crate::said::lives::hand_over;
 use crate::said::stuck::rolling_update;
-use timeline::fact::{Kind, Seen};
+use timeline::fact::{DeploymentFact, Kind, Seen};
 use timeline::rollout;
 use timeline::{Fact, Millis, Retention, Timeline, Uid};
 
@@ -246,6 +246,28 @@ fn of_too_many_gone_pods_in_all_each_deployment_keeps_an_equal_share() {
         web.timeline.model().pods.values().filter(|pod| pod.gone_millis().is_some()).count()
     };
     assert_eq!([12, 10, 9, 8].map(left), [10, 10, 8, 8], "those of no Deployment have a share as well");
+}
+
+#[test]
+fn deployments_with_few_gone_pods_leave_their_share_to_others() {
+    let mut web = Web::live(1);
+    let other = DeploymentFact { meta: meta(5, "api", None), ..deployment() };
+    web.timeline.apply(web.now, Fact::Deployment(Box::new(other), Seen::Added));
+    let mut foreign = set(9, 1, 1, 1);
+    foreign.meta.controller = None;
+    web.add_set(9, foreign);
+    for (numbers, set) in [(200..202, 2), (900..910, 9)] {
+        for number in numbers {
+            web.wait(1_000).add_pod(number, set, |_| {});
+            web.delete_pod(number);
+        }
+    }
+    let left = |gone_pods_in_all: usize| {
+        web.timeline.prune(web.now + 60_000, &Retention { gone_pods_in_all, ..ALL }, &BTreeSet::new());
+        let is_left = |number: &u128| web.timeline.model().pods.contains_key(&Uid::from_bits(*number));
+        [(200..202).filter(is_left).count(), (900..910).filter(is_left).count()]
+    };
+    assert_eq!([12, 9, 3].map(left), [[2, 10], [2, 7], [1, 1]]);
 }
 
 #[test]
