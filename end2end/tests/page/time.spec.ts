@@ -84,6 +84,10 @@ test("a moment plays at its speed until it is the present", async ({ page, serve
   // Screen readers are not told each second that plays.
   await expect(moment).not.toHaveText(from);
   await expect(slider).toHaveAttribute("aria-valuetext", from);
+  // They are told where the viewer moves it meanwhile.
+  for (let second = 0; second < 3; second++) await page.locator("body").press("Shift+ArrowLeft");
+  await expect(slider).not.toHaveAttribute("aria-valuetext", from);
+  await expect(page.getByRole("button", { name: "Stop" })).toBeVisible();
   // Six seconds, at twenty times the speed.
   await page.getByLabel("Speed").selectOption("2000");
   await expect(rollout.live).toHaveText(/Recording/);
