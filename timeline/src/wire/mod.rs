@@ -33,7 +33,7 @@ pub use frame::{Delta, Objects, Position, Scope, ServerFrame, Snapshot, ViewerFr
 pub use said::{Moment, Said, SaidDelta, SaidVersion};
 
 /// Version of the frames. Other versions cannot be decoded; only `Hello` is the same in all of them.
-pub const PROTOCOL: u16 = 26;
+pub const PROTOCOL: u16 = 27;
 
 /// Largest frame that a viewer may send, in bytes.
 pub const MAX_VIEWER_FRAME: usize = 4096;
