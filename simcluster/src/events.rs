@@ -28,6 +28,8 @@ pub struct NewEvent {
     pub key: Key,
     /// UID of the object that it is about.
     pub uid: String,
+    /// The resourceVersion of that object.
+    pub resource_version: Option<String>,
     /// A part of it: `spec.containers{web}`.
     pub field_path: Option<String>,
     /// Component that says it: "deployment-controller".
@@ -44,6 +46,7 @@ impl NewEvent {
             resource: K::RESOURCE,
             key: Key::of(meta),
             uid: meta.uid.clone().unwrap_or_default(),
+            resource_version: meta.resource_version.clone(),
             field_path: None,
             component,
             r#type: "Normal",
@@ -64,8 +67,8 @@ impl NewEvent {
         self
     }
 
-    /// Returns whether it is one of the newer API, whose recorder neither combines Events nor leaves any out
-    /// (client-go `tools/events`).
+    /// Returns whether it is one of the newer API (client-go `tools/events`). Its recorder leaves none out, and counts those about an
+    /// unchanged object as one series, whatever their messages.
     fn is_of_scheduler(&self) -> bool {
         self.component == "default-scheduler"
     }
@@ -131,7 +134,11 @@ impl Recorder {
         let namespace = if new.key.namespace.is_empty() { "default".to_owned() } else { new.key.namespace.clone() };
         self.forget(now_millis);
         let mut identity = new.clone();
-        if !new.is_of_scheduler() {
+        if new.is_of_scheduler() {
+            // `getKey` of the newer API has the object's resourceVersion and no message.
+            identity.message = String::new();
+        } else {
+            identity.resource_version = None;
             if self.remember_message(&new, now_millis) {
                 new.message = format!("(combined from similar events): {}", new.message);
                 // Those of all containers are one.
@@ -215,13 +222,13 @@ impl Recorder {
 
 /// Counts an Event up that is said once more.
 pub fn count_up(event: &mut Event, message: String, now_millis: i64) {
-    event.message = Some(message);
     if event.event_time.is_some() {
         let series = event.series.get_or_insert_default();
-        // A series begins with the second time.
+        // A series begins with the second time, and keeps its first message.
         series.count = Some(series.count.unwrap_or(1) + 1);
         series.last_observed_time = Some(time::micro(now_millis));
     } else {
+        event.message = Some(message);
         event.count = Some(event.count.unwrap_or(1) + 1);
         event.last_timestamp = Some(time::second(now_millis));
     }
@@ -327,17 +334,22 @@ mod tests {
     }
 
     #[test]
-    fn events_of_the_scheduler_are_neither_combined_nor_left_out_but_counted_in_a_series() {
-        let of = |message: String| NewEvent { component: "default-scheduler", ..about(message) };
-        let others = (0..27).map(|number| of(format!("no {number}")));
-        let recorded = outcomes(others.chain([of("no 0".to_owned())]));
-        assert_eq!((recorded[..27].to_vec(), recorded[27]), (vec!["new"; 27], "again"));
+    fn events_of_the_scheduler_are_in_a_series_while_their_object_is_unchanged() {
+        let of = |version: u32, message: &str| NewEvent {
+            component: "default-scheduler",
+            resource_version: Some(version.to_string()),
+            ..about(message.to_owned())
+        };
+        // None is left out.
+        assert_eq!(outcomes((0..27).map(|version| of(version, "no"))), ["new"; 27]);
+        assert_eq!(outcomes([of(1, "no"), of(2, "no"), of(2, "no 2")].into_iter()), ["new", "new", "again"]);
         let key = Key::new("default", "web.1");
-        let mut event = event(&of("no".to_owned()), &key, 0);
+        let mut event = event(&of(1, "no"), &key, 0);
         assert_eq!((event.series.clone(), event.count, last_millis(&event)), (None, None, None));
-        count_up(&mut event, "no".to_owned(), 1_500);
-        count_up(&mut event, "no".to_owned(), 2_500);
+        count_up(&mut event, "no 2".to_owned(), 1_500);
+        count_up(&mut event, "no 3".to_owned(), 2_500);
         assert_eq!((event.series.clone().unwrap().count, event.count), (Some(3), None));
+        assert_eq!(event.message.as_deref(), Some("no"));
         assert_eq!((last_millis(&event), event.last_timestamp), (Some(2_500), None));
     }
 

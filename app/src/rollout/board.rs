@@ -36,7 +36,8 @@ pub const SLIDER_PARTS: i64 = 1_000;
 pub struct Time {
     /// The moment, in whole tenths of a second; `None` for the present.
     pub tenths: Option<Millis>,
-    pub is_playing: bool,
+    /// The moment from which the past plays; `None` while it does not play.
+    pub playing_from: Option<Millis>,
     /// Number of lines added to the story since the viewer left the present.
     pub news: usize,
 }

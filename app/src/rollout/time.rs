@@ -185,9 +185,13 @@ impl RolloutScreen {
         let live = self.live_millis();
         let from = self.first_millis().unwrap_or(live);
         let state = &mut *self.0.state.borrow_mut();
+        let playing_from = match state.playback {
+            Playback::Playing { at_millis, .. } => Some(at_millis),
+            Playback::Live | Playback::Still { .. } => None,
+        };
         let time = Time {
             tenths: moment.map(|at| at.div_euclid(100)),
-            is_playing: matches!(state.playback, Playback::Playing { .. }),
+            playing_from,
             news: if moment.is_some() { state.copy.said.story.len().saturating_sub(state.lines) } else { 0 },
         };
         set_if_new(&self.0.board.time, time);

@@ -130,13 +130,14 @@ test("on a phone what is open is closed when its Deployment is not there after a
 test("lists name the clusters that there are after a restart, and say which one is not watched", async ({ page, serve, complaints }) => {
   const { before, after } = renamed("quota");
   const server = await serve(() => Server.start(before));
-  await openLive(page, `${server.address}/clusters/first`);
+  await openLive(page, `${server.address}/clusters/first?labels=app`);
   await expect(page.getByTestId("cluster")).toContainText("first");
   await server.kill();
   await expect(page.getByTestId("cluster")).toContainText("Reconnecting");
   await expect(page).toHaveTitle(/^Stale: /);
   await serve(() => Server.start(after, port(server)));
   await expect(page.getByTestId("mistake")).toHaveText("This server does not watch a cluster named first.");
+  await expect(page.getByLabel("Labels"), "its selector is valid").not.toHaveAttribute("aria-invalid");
   await expect(page.getByTestId("cluster")).toContainText("second");
   await expect(page.getByTestId("cluster")).toHaveAttribute("href", "/clusters/second");
   await expect(page).not.toHaveTitle(/^Stale: /);

@@ -51,6 +51,7 @@ test("Esc, a click beside and a button close the legend and the keys, and the pa
     for (const close of closed) {
       await button.click();
       await expect(popup).toBeInViewport({ ratio: 1 });
+      await expect(popup.getByRole("button", { name: "Close" })).toBeFocused();
       // It does not cover a time control.
       const [over, transport] = [(await popup.boundingBox())!, (await page.getByTestId("transport").boundingBox())!];
       expect(over.y + over.height).toBeLessThanOrEqual(transport.y);

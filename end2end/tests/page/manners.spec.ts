@@ -89,10 +89,10 @@ test("no screen reader is told what changes by the second", async ({ page, serve
   const linked = page.getByTestId("linked");
   await isLive(page, /^As it was at /);
   await expect(linked).toContainText("You are looking at revision 2, as it was at ");
-  await expect(linked).toHaveAttribute("aria-live", "off");
+  await expect(linked.getByRole("status")).toHaveAttribute("aria-live", "off");
   await page.keyboard.press("l");
   await expect(linked).toHaveText(/^This link is to revision 2[.]/);
-  await expect(linked).toHaveAttribute("aria-live", "polite");
+  await expect(linked.getByRole("status")).toHaveAttribute("aria-live", "polite");
   await openRecording(page, address(server));
   await server.kill();
   const banner = page.getByTestId("banner");

@@ -333,8 +333,8 @@ async function inspect(page: Page, route: string, mode: Mode, size: Size): Promi
   return unknown(what, all);
 }
 
-/// Modes that the ordinary run visits, by kind of names: one of each kind of server, and all pages of a signed-in viewer.
-const SAMPLE: Record<Names, readonly string[]> = { "ordinary names": ["somebody signed in", "the playground", "sign-in with a token"], "long names": ["a recording"] };
+/// Modes that the ordinary run visits, by kind of names: one of each kind of server, a lost connection, and all pages of a signed-in viewer.
+const SAMPLE: Record<Names, readonly string[]> = { "ordinary names": ["a recording, stale", "somebody signed in", "the playground", "sign-in with a token"], "long names": ["a recording"] };
 
 /// Returns the sizes of a page in a mode. The ordinary run has two for each, different ones in each mode.
 const sizesOf = (pageIndex: number, modeIndex: number, names: Names): readonly Size[] => {

@@ -94,12 +94,12 @@ pub fn Filter(
         Parameters::parse(parameters).pairs().map(field).collect_view()
     };
     let pressed = move |event: ev::KeyboardEvent| keys::handle_field_key(&event, board);
-    let is_wrong = move || !query.read().labels.is_empty() && !board.overall.read().trouble.is_empty();
+    let is_invalid = move || board.overall.read().is_selector_invalid.then_some("true");
     let first = query.get_untracked();
     view! {
         <form class="filter" method="get" role="search" action=place on:submit=submit on:focusin=move |_| is_searching.set(true) on:focusout=move |_| is_searching.set(false)>
             <input id="q" type="search" name="q" value=first.text node_ref=search on:keydown=pressed on:input=typed maxlength=MOST_LETTERS placeholder="Name, image, status, revision" aria-label="Search" autocomplete="off"/>
-            <input id="labels" type="text" name="labels" value=first.labels node_ref=label_selector on:keydown=pressed on:input=typed maxlength=MOST_LETTERS placeholder="Labels: app=web,tier!=db" aria-label="Labels" aria-describedby="mistake" aria-invalid=move || is_wrong().then_some("true") autocomplete="off" spellcheck="false"/>
+            <input id="labels" type="text" name="labels" value=first.labels node_ref=label_selector on:keydown=pressed on:input=typed maxlength=MOST_LETTERS placeholder="Labels: app=web,tier!=db" aria-label="Labels" aria-describedby="mistake" aria-invalid=is_invalid autocomplete="off" spellcheck="false"/>
             {kept}
             <button class="search">"Search"</button>
             <Choices board/>

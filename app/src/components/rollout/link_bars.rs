@@ -34,9 +34,11 @@ pub fn LinkBars(board: Board) -> impl IntoView {
     let now = board.workload.with_untracked(address::whatever_bears_the_name);
     let successor = move || if board.read_view(|view| view.is_succeeded) { "banner quiet" } else { "unused" };
     view! {
-        <div class=class role="status" aria-live=is_told data-testid="linked">
-            <span>{part(|(words, ..)| words)}</span>" "
-            {(!board.is_file).then(|| view! { <a href=part(|(.., to)| to) rel="external">{part(|(_, invitation, _)| invitation)}</a> })}
+        <div class=class data-testid="linked">
+            <span role="status" aria-live=is_told>
+                {part(|(words, ..)| words)}" "
+                {(!board.is_file).then(|| view! { <a href=part(|(.., to)| to) rel="external">{part(|(_, invitation, _)| invitation)}</a> })}
+            </span>
         </div>
         <Banner is_quiet=true test_id="notice" words=move || board.zone.replace_times(&board.read_view(|view| view.notice.clone()), board.now_millis())/>
         {(!board.is_file).then(|| view! {

@@ -21,7 +21,7 @@ pub fn Transport(board: Board, controls: Controls) -> impl IntoView {
     let moment = move || board.dated(board.now_millis());
     let play = move || match (board.time.get(), board.is_over) {
         (Time { tenths: None, .. }, false) if !board.is_held() => "Pause",
-        (Time { is_playing: true, .. }, _) => "Stop",
+        (Time { playing_from: Some(_), .. }, _) => "Stop",
         (_, _) => "Play",
     };
     // Name of the latest moment, and words that lead there.
@@ -102,14 +102,11 @@ fn KeptMarks(board: Board) -> impl IntoView {
 #[component]
 fn Slider(board: Board, controls: Controls) -> impl IntoView {
     // Screen readers announce each change of it: none while time goes on by itself.
-    let moment = Memo::new(move |known: Option<&String>| {
-        let Time { tenths, is_playing, .. } = board.time.get();
-        match known {
-            Some(known) if is_playing => known.clone(),
-            _ if tenths.is_none() && !board.is_held() => "now".to_owned(),
-            _ => board.dated(board.now_millis()),
-        }
-    });
+    let moment = move || match board.time.get() {
+        Time { playing_from: Some(at), .. } => board.dated(at),
+        Time { tenths: None, .. } if !board.is_held() => "now".to_owned(),
+        _ => board.dated(board.now_millis()),
+    };
     let slide = move |event: web_sys::Event| {
         let value = event_target_value(&event).parse::<f64>().unwrap_or_default();
         controls.act(|screen| screen.slide(value));
@@ -123,7 +120,7 @@ fn Slider(board: Board, controls: Controls) -> impl IntoView {
             value=SLIDER.to_string()
             prop:value=move || board.slider_position.get().to_string()
             aria-label="Moment"
-            aria-valuetext=move || moment.get()
+            aria-valuetext=moment
             on:input=slide
         />
     }

@@ -69,6 +69,7 @@ pub fn choose(sources: &[Source], query: &Query) -> ListResult {
         }
     };
     let labels = query.labels.parse::<Labels>().unwrap_or_else(|error| {
+        overall.is_selector_invalid = true;
         overall.trouble = format!("{}.", ParseSelectorError { part: timeline::words::safe(&error.part) });
         Labels::default()
     });
@@ -310,6 +311,16 @@ mod tests {
         assert_eq!(of("a").overall.trouble, "");
         assert_eq!(of("renamed").overall.trouble, "This server does not watch a cluster named renamed.");
         assert_eq!(["a", "renamed"].map(|cluster| of(cluster).is_wrong), [false, true]);
+    }
+
+    #[test]
+    fn a_selector_is_invalid_for_its_own_fault_alone() {
+        let invalid = |cluster: &str, labels: &str| {
+            let query = Query { cluster: Some(cluster.into()), labels: labels.into(), ..Query::default() };
+            choose(&[source("a", Vec::new())], &query).overall.is_selector_invalid
+        };
+        assert_eq!([invalid("a", "app=web"), invalid("renamed", "app=web")], [false, false]);
+        assert_eq!([invalid("a", "app=web="), invalid("renamed", "app=web=")], [true, true]);
     }
 
     #[test]

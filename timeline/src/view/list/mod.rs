@@ -247,6 +247,8 @@ pub struct Overall {
     pub trouble: String,
     /// Permissions on a cluster cannot be checked now: it may be hidden.
     pub is_unchecked: bool,
+    /// The label selector of the query cannot be parsed: it was ignored.
+    pub is_selector_invalid: bool,
 }
 
 impl Overall {
@@ -263,8 +265,9 @@ impl Overall {
         };
         self.clusters.len() == other.clusters.len()
             && self.clusters.iter().zip(&other.clusters).all(same)
-            && (self.counts, self.all, &self.heads, &self.trouble, self.is_unchecked)
-                == (other.counts, other.all, &other.heads, &other.trouble, other.is_unchecked)
+            && (self.counts, self.all, &self.heads) == (other.counts, other.all, &other.heads)
+            && (&self.trouble, self.is_unchecked, self.is_selector_invalid)
+                == (&other.trouble, other.is_unchecked, other.is_selector_invalid)
     }
 }
 

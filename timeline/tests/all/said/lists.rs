@@ -163,6 +163,7 @@ fn everything_but_the_clock_makes_two_lists_differ() {
     assert!(differs(|other| other.heads.clear()));
     assert!(differs(|other| other.trouble = "no".into()));
     assert!(differs(|other| other.is_unchecked = true));
+    assert!(differs(|other| other.is_selector_invalid = true));
 }
 
 #[test]
