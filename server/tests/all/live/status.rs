@@ -216,22 +216,3 @@ async fn why_a_restart_is_needed_is_said_by_the_status_page() {
     assert_eq!(json(&rollcast, "/api/v1/status").await["trouble"], "Restart Rollcast.");
     assert!(fetch(&rollcast, "/status").await.text.contains("Restart Rollcast."));
 }
-
-#[tokio::test(start_paused = true)]
-async fn a_busy_cluster_does_not_hold_up_the_questions_to_the_others() {
-    let (begin, initial) = tokio::sync::oneshot::channel();
-    let (busy, _busy_events) = Handle::start_from("busy", Arc::default(), Retention::default(), initial);
-    let (other, events) = Handle::start("other", Arc::default(), Retention::default());
-    let clock = OwnClock { start_millis: 1_000, started: Instant::now(), speed: 1.0 };
-    events.send(SourceEvent::Paced(clock)).await.unwrap();
-    other.read(|_| ()).await.unwrap();
-    let rollcast = site_of(vec![busy, other], Site::default());
-    let responds = async move {
-        sleep(Duration::from_secs(2)).await; // in the test's own time
-        drop(begin);
-    };
-    let (status, ()) = tokio::join!(json(&rollcast, "/api/v1/status"), responds);
-    let names = [&status["clusters"][0]["name"], &status["clusters"][1]["name"]];
-    assert_eq!(names, ["busy", "other"]);
-    assert_eq!(status["clusters"][1]["nowMillis"], 1_000, "asked when the other one was");
-}

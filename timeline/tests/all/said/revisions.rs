@@ -213,6 +213,8 @@ fn pods_that_are_not_counted_in_a_pause_are_of_an_edit_where_the_template_is_not
     assert!(awaits(&web));
     web.set(2, |set| set.now.template = Some(7));
     web.deployment(|deployment| deployment.template = Some(7));
+    assert!(awaits(&web), "a field that the recording lacks is another one");
+    web.deployment(|deployment| deployment.status.replicas = 0);
     assert!(!awaits(&web), "it was scaled up, and is the same");
     web.deployment(|deployment| deployment.template = Some(8));
     assert!(awaits(&web), "it is another one");
