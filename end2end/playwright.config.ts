@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "@playwright/test";
 import { isWhole } from "./fixtures/environment.ts";
 
-/// Which fonts a browser draws with can be told on Linux alone: elsewhere pictures cannot be compared.
+/// Only on Linux can a test choose the fonts of a browser: elsewhere pictures cannot be compared.
 const drawsAlike = process.platform === "linux";
 if (!drawsAlike) {
   const why = `LEFT OUT: how pages look (looks.spec.ts); pictures can be compared on Linux only, this is ${process.platform}`;
@@ -10,8 +10,8 @@ if (!drawsAlike) {
   if (process.env.TEST_WORKER_INDEX === undefined) console.log(why);
 }
 
-/// Five projects: `page` needs recordings only, `firefox` also a Firefox (FIREFOX), `webkit` a WebKit (ROLLCAST_WEBKIT), `cluster` needs the real control plane (ROLLCAST_TEST_KUBECONFIG), `faithful` compares
-/// the simulated cluster with what `cluster` left.
+/// Five projects: `page` needs recordings only, `firefox` also a Firefox (FIREFOX), `webkit` a WebKit (ROLLCAST_WEBKIT), `cluster` needs the real control plane
+/// (ROLLCAST_TEST_KUBECONFIG), `faithful` compares the simulated cluster with the results of `cluster`.
 export default defineConfig({
   testDir: "tests",
   outputDir: "test-results",
@@ -28,7 +28,7 @@ export default defineConfig({
     viewport: { width: 1400, height: 900 },
     timezoneId: "UTC", // pages tell times in the zone of their viewer
     screenshot: isWhole ? "on" : "only-on-failure",
-    // What was done and asked for; pictures of every step cost more than a quarter of all time. `--trace on` has them, of a test that failed.
+    // Actions and requests; screenshots of every step would take more than a quarter of the time. `--trace on` adds them, for a test that failed.
     trace: { mode: "retain-on-failure", screenshots: false, snapshots: false, sources: false },
     launchOptions: {
       executablePath: process.env.CHROMIUM || undefined,

@@ -59,23 +59,24 @@ pub fn App(
     }
 }
 
-/// The application as far as its routes go.
+/// Renders the routes of the application.
 #[cfg(feature = "ssr")]
 pub fn routes() -> impl IntoView {
     let payload = Payload::List(Box::default());
     view! { <App page=Page { build: String::new(), payload, playground: None, site: Site::default() }/> }
 }
 
-/// Tells the router where a step in the browser's history led.
+/// Reports steps forward in the browser's history to the router.
 ///
-/// It takes note of steps back only, and a link to the last address that it knows leaves the address bar as it is. Renders nothing.
+/// The router recognises steps back only. After a step forward, a link to the last address that the router knows would leave the address
+/// bar unchanged. Renders nothing.
 #[component]
 fn ForwardSteps() -> impl IntoView {
     let router: Option<BrowserUrl> = use_context();
     Effect::new(move |_| {
         let Some(router) = router.clone() else { return };
         let is_back = router.is_back();
-        // The router listened first, and took the step for one back or not.
+        // The router's listener ran before this one and has already decided whether the step was one back.
         browser::on_window(ev::popstate, move |_| {
             if !is_back.get_untracked() {
                 let value = browser::path() + &browser::search();
@@ -85,8 +86,7 @@ fn ForwardSteps() -> impl IntoView {
     });
 }
 
-/// The page for an address that this program does not know: it is loaded from the server, which knows more
-/// addresses and has an error page for the others.
+/// Loads an unknown address from the server, which knows more addresses and has an error page for the others.
 #[component]
 fn Elsewhere() -> impl IntoView {
     let url = use_url();

@@ -5,24 +5,24 @@ use timeline::viewer::DeploymentCopy;
 use timeline::wire::{Connection, ConnectionState, Forbidden};
 use timeline::words::{self, safe, sentence_end};
 
-/// State of every connection to a cluster while the page itself has none to the server.
+/// Text of every cluster's connection while the page has no connection to the server.
 pub const RECONNECTING: &str = "Reconnecting";
 
-/// The badge of a Deployment of which nothing can be said now.
+/// The badge of a Deployment without data.
 pub const NO_DATA: &str = "No data";
 
-/// The badge of a Deployment, and the beginning of its sentence, while its cluster does not respond: the last verdict may not be the
-/// present one. `None` while it responds.
+/// Returns the badge of a Deployment, which also begins its sentence, while its cluster does not respond: the last verdict may be outdated.
+/// `None` while it responds.
 pub fn last_seen(state: &ConnectionState) -> Option<(&'static str, &'static str)> {
     matches!(state, ConnectionState::Stale { .. }).then_some((NO_DATA, "Last seen: "))
 }
 
-/// The title of a page, which may be all that is seen of it; it says where what it tells may be old.
+/// Marks the title of a page as outdated if its data may be: the title may be all that is visible of the page.
 pub fn title(is_stale: bool, title: String) -> String {
     if is_stale { format!("Stale: {title}") } else { title }
 }
 
-/// The badge of a Deployment that is not in the model. While its cluster is not read, it may be there all the same.
+/// Returns the badge of a Deployment that is not in the model. While its cluster cannot be read, it may exist.
 pub fn missing_badge(state: &ConnectionState) -> &'static str {
     if is_unread(state) { "Not known yet" } else { "Not found" }
 }
@@ -37,7 +37,7 @@ pub fn missing_title(state: &ConnectionState, namespace: &str, name: &str) -> St
     }
 }
 
-/// Describes a Deployment that is not in the model, in links to its page.
+/// Describes a Deployment that is not in the model, for previews of links to its page.
 pub fn missing_description(state: &ConnectionState) -> &'static str {
     if is_unread(state) { "The cluster is not read yet." } else { "There is no such Deployment." }
 }
@@ -46,8 +46,8 @@ fn is_unread(state: &ConnectionState) -> bool {
     matches!(state, ConnectionState::Connecting | ConnectionState::Stale { .. })
 }
 
-/// Until when a Deployment is known while its cluster does not respond: until the last response, or what came later from a part of the
-/// cluster that still does. `None` while all of it does.
+/// Returns until when the data of a Deployment is known while its cluster does not respond: the time of the last response, or of later data
+/// from a part of the cluster that still responds. `None` while all of it responds.
 pub fn known_until_millis(copy: &DeploymentCopy, connection: &Connection) -> Option<Millis> {
     let ConnectionState::Stale { since_millis, .. } = connection.state else { return None };
     let pods = copy.model.pods.values().filter_map(|pod| pod.states.last().map(|(_, at)| *at));
@@ -60,7 +60,7 @@ pub fn as_it_was(moment: &str) -> String {
     format!("As it was at {moment}")
 }
 
-/// The state of a cluster's connection in a word or two. `stamp` formats times of day.
+/// Returns the state of a cluster's connection in a word or two. `stamp` formats times of day.
 pub fn state_words(connection: &Connection, stamp: &dyn Fn(Millis) -> String) -> String {
     let at_speed = |words: &str| match connection.speed_percent {
         0 => format!("{words} (paused)"),
@@ -79,23 +79,23 @@ pub fn state_words(connection: &Connection, stamp: &dyn Fn(Millis) -> String) ->
     }
 }
 
-/// Addition to a text about a lost connection, where old data is shown.
+/// Addition to a text about a lost connection while old data is shown.
 const LAST_KNOWN: &str = " Showing last known data.";
 
-/// Says that the server does not respond: since when, where that is known.
+/// Says that the server does not respond, and since when if that is known.
 pub fn server_unreachable(since: Option<&str>, has_data: bool) -> String {
     let since = since.map(|since| format!(" since {since}")).unwrap_or_default();
     let shown = if has_data { LAST_KNOWN } else { "" };
     format!("Rollcast unreachable{since}.{shown}")
 }
 
-/// When the server is tried again, by the second.
+/// Says in how many seconds the page retries the connection to the server.
 pub fn next_try(retry_seconds: Option<u32>) -> String {
     retry_seconds.map_or_else(|| "Trying again.".to_owned(), |seconds| format!("Next try in {seconds} s."))
 }
 
-/// "Cluster “prod-eu” unreachable since 14:02:05 UTC: connection refused. Showing last known data."; `None` while it responds. `stamp`
-/// formats times of day.
+/// Returns "Cluster “prod-eu” unreachable since 14:02:05 UTC: connection refused. Showing last known data."; `None` while it responds.
+/// `stamp` formats times of day.
 pub fn cluster_unreachable(
     cluster: &str,
     connection: &Connection,
@@ -112,8 +112,8 @@ pub fn cluster_unreachable(
     Some(format!("{since}: {}{shown}", safe(&sentence_end(why))))
 }
 
-/// Says when a cluster that does not respond is tried again, and how far first lists are that take long.
-/// Apart from [`cluster_unreachable`] and [`loading`], because it changes with each try and each page of a list.
+/// Says when an unreachable cluster is retried, and the progress of slow first lists. Separate from [`cluster_unreachable`] and
+/// [`loading`], because it changes with each retry and each page of a list.
 pub fn progress(connection: &Connection, stamp: &dyn Fn(Millis) -> String) -> String {
     let next = match &connection.state {
         ConnectionState::Stale { retry_at_millis: Some(at), .. } => next_try_at(&stamp(*at)),
@@ -132,14 +132,14 @@ pub fn next_try_at(stamp: &str) -> String {
     format!("Next try at {stamp}.")
 }
 
-/// Begins a sentence that [`progress`] ends, where the first lists of a cluster take long.
+/// Returns the beginning of a sentence that [`progress`] ends, while the first lists of a cluster take long.
 pub fn loading(cluster: &str, connection: &Connection) -> Option<String> {
     let is_loading = connection.state == ConnectionState::Connecting && connection.listing.is_some();
     is_loading.then(|| format!("Rollcast is still loading cluster “{}”:", safe(cluster)))
 }
 
-/// "Cluster “prod-eu” unreachable since 14:02:05 UTC"; while other kinds arrive, "Rollcast has received no events from
-/// cluster “prod-eu” since 14:02:05 UTC".
+/// Returns "Cluster “prod-eu” unreachable since 14:02:05 UTC"; while other kinds arrive, "Rollcast has received no events from cluster
+/// “prod-eu” since 14:02:05 UTC".
 pub fn unreachable_since(cluster: &str, connection: &Connection, stamp: &str) -> String {
     let cluster = safe(cluster);
     match connection.stale_kinds.as_slice() {
@@ -148,7 +148,7 @@ pub fn unreachable_since(cluster: &str, connection: &Connection, stamp: &str) ->
     }
 }
 
-/// Lists the missing permissions, and which ones to ask for; empty when Rollcast may read everything.
+/// Lists the missing permissions, and which ones to request; empty if Rollcast may read everything.
 pub fn forbidden(connection: &Connection) -> String {
     connection.forbidden.iter().map(may_not).collect::<Vec<_>>().join(" ")
 }
@@ -165,7 +165,7 @@ pub fn unwritten(connection: &Connection, stamp: &dyn Fn(Millis) -> String) -> O
     Some(format!("History has not been written since {}: {why}.", stamp(unwritten.since_millis)))
 }
 
-/// Formats the progress of the first lists, where they take long: "listing pods: 42,000 so far".
+/// Formats the progress of the first lists if they take long: "listing pods: 42,000 so far".
 pub fn listing(connection: &Connection) -> Option<String> {
     connection.listing.as_ref().map(timeline::wire::Listing::words)
 }
@@ -227,7 +227,7 @@ mod tests {
             Connection { state, ..Connection::default() }
         };
         let told = |connection: &Connection| cluster_unreachable("prod", connection, true, &clock).unwrap();
-        // Screen readers announce it once, and not with each try.
+        // Screen readers announce the outage once, and not each retry.
         for (retry_at_millis, next) in [(Some(5_000), "Next try at 00:00:05."), (None, "Trying again.")] {
             let stale = stale(retry_at_millis);
             assert_eq!(

@@ -4,18 +4,18 @@ use leptos::prelude::*;
 
 use crate::payload::Payload;
 
-/// Provides the payload of the document: the first page takes it, later pages load their content over the live connection.
+/// Provides the payload of the document to the first page. Later pages load their content over the live connection.
 pub fn provide_payload(payload: Payload) {
     provide_context(StoredValue::new(Some(payload)));
 }
 
-/// Takes the payload; `None` if an earlier page took it, or if `select` finds that it is of another page.
+/// Takes the payload; `None` if an earlier page took it, or if `select` rejects it because it is of another page.
 pub fn take_payload<P>(select: impl FnOnce(Payload) -> Option<P>) -> Option<P> {
     let first: StoredValue<Option<Payload>> = use_context()?;
     select(first.try_update_value(Option::take)??)
 }
 
-/// Name of the pod whose details are open; empty while none is. The playground's buttons act on it. Copies are handles of the same signal.
+/// Name of the pod whose details are open; empty if none is. The playground's buttons act on it. Copies are handles of the same signal.
 #[derive(Clone, Copy, Default)]
 pub struct OpenedPod(pub RwSignal<String>);
 
@@ -31,8 +31,8 @@ impl OpenedPod {
     }
 }
 
-/// The title of a page that was reached without loading a document: browsers announce the titles of documents only. Copies are handles of
-/// the same signal.
+/// The title of a page that was opened without loading a document: browsers announce titles of documents only. Copies are handles of the
+/// same signal.
 #[derive(Clone, Copy)]
 pub struct ReachedTitle {
     /// The title; empty on the first page.
@@ -48,7 +48,7 @@ impl ReachedTitle {
         title
     }
 
-    /// Takes note of a page; returns whether it was reached from another one.
+    /// Records a page; returns whether it was opened from another page of the application.
     pub fn note_page(self) -> bool {
         self.is_first_page.try_update_value(|is_first| !std::mem::replace(is_first, false)).unwrap_or(false)
     }

@@ -1,4 +1,4 @@
-//! Words that stay long enough to be read: they change at most once a second, and what is contradicted at once is not shown at all.
+//! Debounces texts so that they can be read: a text changes at most once a second, and one that is contradicted at once is not shown.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use leptos::prelude::*;
 
 use crate::browser;
 
-/// Words are shown when they are this old: two observations that contradict each other come together.
+/// A text is shown when it is this old: two observations that contradict each other arrive close together.
 const SETTLE_MILLIS: f64 = 150.0;
-/// And they stay for this long.
+/// A shown text stays at least this long.
 const LEAST_MILLIS: f64 = 1_000.0;
 
-/// Follows words at a pace at which people read. Words that were empty, or become so, change at once; all do while `is_at_once`, such
-/// as at a moment that the viewer chose.
+/// Follows a text at a pace at which people read. Changes from or to an empty text are not delayed, nor is any change while `is_at_once`,
+/// such as at a moment that the viewer chose.
 pub fn debounce<T>(words: Signal<T>, is_at_once: Signal<bool>) -> Signal<T>
 where
     T: Clone + Default + PartialEq + Send + Sync + 'static,
@@ -40,7 +40,7 @@ where
         is_waiting.set_value(true);
         let wait = wait_millis(browser::page_millis() - changed_millis.get_value());
         browser::run_after(Duration::from_millis(wait as u64), move || {
-            // The page may be left by now.
+            // The viewer may have left the page.
             if is_waiting.try_set_value(false).is_none() {
                 words.try_with_untracked(show);
             }
@@ -49,7 +49,7 @@ where
     shown.into()
 }
 
-/// Returns how long new words wait when the shown ones are this old.
+/// Returns how long a new text waits if the shown one is this old.
 fn wait_millis(age_millis: f64) -> f64 {
     (LEAST_MILLIS - age_millis).max(SETTLE_MILLIS)
 }

@@ -1,4 +1,4 @@
-//! The elements of a list by the keys of what they show, for who goes through the list with keys of the keyboard.
+//! The elements of a list by the keys of their objects, for movement through the list by keyboard.
 
 use std::collections::HashMap;
 
@@ -8,25 +8,24 @@ use web_sys::Element;
 
 use crate::browser;
 
-/// Elements of a list, each held by the component that shows one object of it ([`register_element`]). Copies are handles
-/// of the same ones.
+/// Elements of a list, registered by the components that show their objects ([`register_element`]). Copies are handles of the same
+/// elements.
 #[derive(Clone, Copy, Default)]
 pub struct Elements(StoredValue<HashMap<u128, SendWrapper<Element>>>);
 
 impl Elements {
-    /// The element of the object with that key, while one is on the page.
+    /// Returns the element of the object with that key, while it is on the page.
     pub fn get(self, key: u128) -> Option<Element> {
         self.0.try_with_value(|elements| elements.get(&key).cloned()).flatten().map(SendWrapper::take)
     }
 
-    /// Gives the element of the object with that key the focus; false where there is none.
+    /// Focuses the element of the object with that key; false if there is none.
     pub fn focus(self, key: u128) -> bool {
         self.get(key).is_some_and(|element| browser::focus(&element))
     }
 }
 
-/// Holds an element by the key of its object until the component that shows it is gone. Used as
-/// `use:register_element=(elements, key)`.
+/// Registers an element by the key of its object until its component is disposed. Used as `use:register_element=(elements, key)`.
 pub fn register_element(element: Element, (elements, key): (Elements, u128)) {
     elements.0.try_update_value(|elements| elements.insert(key, SendWrapper::new(element)));
     on_cleanup(move || {
@@ -34,12 +33,12 @@ pub fn register_element(element: Element, (elements, key): (Elements, u128)) {
     });
 }
 
-/// Side on which a key of the keyboard leads to another element, or to another moment.
+/// The direction of a key that moves to another element or another moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Neighbour {
-    /// The one before.
+    /// The previous one.
     Previous,
-    /// The one after.
+    /// The next one.
     Next,
 }
 

@@ -1,7 +1,7 @@
-//! A rollout in a file of its own: everything that its page shows, with what was said and told at each moment. There is no server
-//! behind such a page; what other pages ask a server, this answers. The page itself is `pages::exported`.
+//! A rollout in one HTML file: everything that its page shows, with the sentences and details of each moment. The file has no server; the
+//! record in it answers the requests that other pages send to a server. The page itself is `pages::exported`.
 //!
-//! Sentences are stored as deltas ([`SaidDelta`]), with a whole text at every [`WHOLE_EVERY`]th place, so that any moment is found
+//! Sentences are stored as deltas ([`SaidDelta`]), with whole sentences at every [`WHOLE_EVERY`]th place, so that any moment is found
 //! without reading all of them.
 
 use std::sync::Arc;
@@ -13,27 +13,27 @@ use timeline::wire::{Moment, Said, SaidDelta};
 
 use crate::detail::Detail;
 
-/// So many changes of what is said follow a whole word.
+/// Distance between entries with whole sentences; those in between are deltas.
 pub const WHOLE_EVERY: usize = 64;
 
 /// The verdicts, stories and details of a rollout, with their times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// From when on moments are known.
+    /// Start of the known moments.
     pub from_millis: Millis,
     /// The last moment shown.
     pub to_millis: Millis,
-    /// Verdict and story by time: after each whole one the changes of it.
+    /// Verdict and story by time: whole sentences, each followed by deltas.
     pub told: Vec<(Millis, SaidDelta)>,
-    /// Pods, revisions and the list of rollouts, by their paths below the page ([`timeline::address::pod`]): what was told of each from
-    /// when on.
+    /// Pods, revisions and the list of rollouts, by their paths below the page ([`timeline::address::pod`]), each with its versions by
+    /// time.
     pub details: Vec<(String, Vec<(Millis, Detail)>)>,
-    /// Which version of Rollcast made it.
+    /// Version of Rollcast that made the file.
     pub version: String,
 }
 
 impl Record {
-    /// Returns the verdict and the story at a time: the last ones before it.
+    /// Returns the verdict and the story at a time: the last ones until then.
     pub fn moment(&self, at_millis: Millis) -> Moment {
         let count = self.told.partition_point(|(at, _)| *at <= at_millis);
         let first = count.saturating_sub(1) / WHOLE_EVERY * WHOLE_EVERY;
@@ -45,7 +45,7 @@ impl Record {
         Moment { at_millis, said }
     }
 
-    /// Returns a detail at a time; `None` when it was not there yet.
+    /// Returns a detail at a time; `None` if it did not exist yet.
     pub fn detail(&self, path: &str, at_millis: Option<Millis>) -> Option<Detail> {
         let (_, told) = self.details.iter().find(|(known, _)| known == path)?;
         let at_millis = at_millis.unwrap_or(self.to_millis);
@@ -57,22 +57,22 @@ impl Record {
     }
 }
 
-/// The file that a page is, for all components on it.
+/// The exported file around a page, for all components on it.
 #[derive(Clone)]
 pub struct Exported {
-    /// The record that answers in the place of a server.
+    /// The record that answers in place of a server.
     pub record: Arc<Record>,
     /// The moment that the page shows; `None` for the end.
     shown_millis: StoredValue<Option<Millis>>,
 }
 
 impl Exported {
-    /// The file that the page around this component is; `None` where there is a server.
+    /// Returns the exported file around this component; `None` if there is a server.
     pub fn of_app() -> Option<Self> {
         use_context()
     }
 
-    /// The page shows this moment from here on.
+    /// Sets the moment that the page shows.
     pub fn show(&self, moment: Option<Millis>) {
         self.shown_millis.set_value(moment);
     }
@@ -82,7 +82,7 @@ impl Exported {
         self.record.detail(path, self.shown_millis.get_value())
     }
 
-    /// Lets every component around here know that the page is a file.
+    /// Provides the record to all components, so that they know that the page is a file.
     pub(crate) fn provide(record: Record) {
         provide_context(Self { record: Arc::new(record), shown_millis: StoredValue::new(None) });
     }

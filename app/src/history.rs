@@ -1,4 +1,4 @@
-//! The page of rollouts that are kept: its rows, its overview, and what is said of both.
+//! Content of the history page: its rows, its overview, and texts about both.
 
 use timeline::Millis;
 use timeline::episodes::{Day, EpisodeRow, Search, TIMES};
@@ -8,22 +8,22 @@ use timeline::words::{duration, grouped_count};
 use crate::measure::median;
 use crate::payload::Preview;
 
-/// A workload with its last rollouts that were asked for.
+/// A workload with its latest rollouts among the search results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastWorkload {
     /// Its cluster and namespace.
     pub place: (String, String),
     /// Its name.
     pub name: String,
-    /// The latest of the rollouts that were asked for, the first one first.
+    /// The latest rollouts among the search results, oldest first.
     pub rollouts: Vec<EpisodeRow>,
-    /// Number of rows that the search found.
+    /// Number of rows that the search found for it.
     pub total: u32,
 }
 
 impl PastWorkload {
-    /// Its rollouts in words: "12 rollouts, 2 with trouble, median 40 s", or "latest 24 of 66 rollouts, …". All of it is of the same
-    /// rollouts.
+    /// Summarises the rollouts: "12 rollouts, 2 with trouble, median 40 s", or "latest 24 of 66 rollouts, …". All figures are about the
+    /// listed rollouts.
     pub fn summary(&self) -> String {
         let shown = self.rollouts.len() as u32;
         let all = grouped_count(self.total, "rollout");
@@ -38,37 +38,37 @@ impl PastWorkload {
     }
 }
 
-/// Some of the rollouts that are kept.
+/// One page of search results of the history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HistoryPayload {
-    /// Which were asked for.
+    /// The search.
     pub search: Search,
-    /// Since when, as the form's field has it: "2026-11-21 04:54"; empty where no time was named.
+    /// Start of the time range in the format of the form's field: "2026-11-21 04:54"; empty if none was given.
     pub since: String,
-    /// Until when; see `since`.
+    /// End of the time range; see `since`.
     pub until: String,
-    /// Rollouts of this page, the last one first, each with its day and time.
+    /// Rollouts of this page, the latest first, each with its day and time.
     pub rollouts: Vec<(String, EpisodeRow)>,
     /// Number of rows that the search found, on all pages.
     pub total: u32,
-    /// Number of those rows that are no rollouts.
+    /// Number of those rows that are other episodes than rollouts.
     pub others: u32,
-    /// The workloads of this page's rollouts, the one with the last rollout first.
+    /// The workloads of this page's rollouts, the one with the latest rollout first.
     pub workloads: Vec<PastWorkload>,
     /// Cursor of the next page.
     pub after: Option<String>,
-    /// The last days, the first one first, whatever time was asked for.
+    /// The last days, oldest first, independent of the time range.
     pub days: Vec<Day>,
     /// Storage and its limits: "in /var/lib/rollcast for 30 d, at most 2 GB".
     pub kept: String,
-    /// Why none can be shown; empty while they can.
+    /// Why the history cannot be read; empty while it can.
     pub trouble: String,
-    /// Since when what is observed is not written, and why; empty while it is.
+    /// Since when observations are not written, and why; empty while they are.
     pub unwritten: String,
 }
 
 impl HistoryPayload {
-    /// The page's title.
+    /// The title of the page.
     pub const TITLE: &str = "History — Rollcast";
 
     /// Preview that a chat shows for a link to the page.
@@ -77,8 +77,8 @@ impl HistoryPayload {
         Preview { title: Self::TITLE.to_owned(), description, image: None }
     }
 
-    /// Which rollouts there are, in words: "50 of 132 rollouts, last 7 days, from 2026-11-20 00:00 to 2026-11-27 00:00 UTC." Empty if they
-    /// could not be read.
+    /// Summarises the results: "50 of 132 rollouts, last 7 days, from 2026-11-20 00:00 to 2026-11-27 00:00 UTC." Empty if they could not be
+    /// read.
     pub fn summary(&self) -> String {
         if !self.trouble.is_empty() {
             return String::new();

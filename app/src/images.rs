@@ -1,20 +1,20 @@
-//! Images as places with little room show them: one, its tag whole, and how many more there are. Pure.
+//! Image names for little room: one name, its whole tag, and the number of other images. Pure.
 
 use std::borrow::Cow;
 
 use timeline::words::{ShortImage, short_image};
 
-/// Marks around the name of an image in a sentence, and the space after it.
+/// Characters around the name of an image in a sentence.
 const AROUND: &str = "\"'(),.:; ";
 
 /// Images of a template, or how they changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImageText {
-    /// The first of them without its tag: it is cut where there is no room.
+    /// The first image without its tag: cut if there is no room.
     pub name: String,
-    /// Its tag, or how that changed, and how many more images there are: ":v1 → v2 +1".
+    /// Its tag, or the change of it, and the number of other images: ":v1 → v2 +1".
     pub tag: String,
-    /// All of it, for whoever points at it.
+    /// The whole text, for the tooltip.
     pub whole: String,
 }
 
@@ -26,7 +26,7 @@ impl ImageText {
         Self { name, tag: with_more(tag, all.len()), whole: images.to_owned() }
     }
 
-    /// Shortens how images change: only of containers whose image does. `old` is empty where nothing is replaced.
+    /// Shortens a change of images: only of containers whose image changes. `old` is empty if nothing is replaced.
     pub fn change(old: &str, new: &str) -> Self {
         let (before, now): (Vec<&str>, Vec<&str>) = (split(old).collect(), split(new).collect());
         let changed: Vec<(&str, &str)> =
@@ -60,8 +60,8 @@ fn with_more(tag: String, all: usize) -> String {
     if all > 1 { format!("{tag} +{}", all - 1) } else { tag }
 }
 
-/// A sentence with the short names of these images: the whole ones leave no room for what it says of them. One whose short name is
-/// that of another image stays whole.
+/// Replaces these images in a sentence by their short names: whole names would leave no room for its statement. Images that share a short
+/// name stay whole.
 pub fn with_short_images(sentence: &str, images: &[&str]) -> String {
     let images: Vec<&str> = images.iter().copied().flat_map(split).collect();
     let short = |word: &str| {
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(said(both, "shop/web:v1, shop/web:v2"), "image web:v2 and image r.example/shop/web:v1.");
         assert_eq!(said(both, "shop/web:v2, r.example/shop/web:v1"), "image web:v2 and image web:v1.");
         assert_eq!(said("image a/web:v10.", "a/web:v1"), "image a/web:v10.");
-        // Two images with one short name are told apart.
+        // Two images with the same short name stay distinguishable.
         for (one, other) in
             [("r.example/a/web:v1", "a/web:v1"), ("b.example/web:1", "web:1"), ("web:1", "b.example/web:1")]
         {

@@ -1,17 +1,17 @@
-//! The focus stays where it is while what is around it changes. For browsers only.
+//! Keeps the focus while its surroundings change. For browsers only.
 //!
-//! `<For>` moves the rows of a list within the document when their order changes, and removes those that are gone. Browsers take
-//! the focus from an element to which either happens; it is then on nothing, and the keys of a row are lost.
+//! `<For>` moves the rows of a list within the document when their order changes, and removes deleted ones. In both cases browsers remove
+//! the focus from the element; then no element has it, and the keys of a row do not work.
 
 use std::time::Duration;
 
 use crate::browser;
 
-/// Parts of pages that hold rows.
+/// Parts of pages that contain rows.
 const LISTS: &str = "tbody, ol, ul, [id]";
 
-/// Called before lists change: what has the focus has it again once they have changed, and where it is gone by then, what is alike
-/// in the row that took its place. Where no row is left, the part that held them has it.
+/// Restores the focus after lists changed; called before they change. If the focused element is gone, focuses the equivalent element of the
+/// row in its place; without any row, the part that contained them.
 pub fn keep_focus() {
     let Some(focused) = browser::focused() else { return };
     let Some(list) = focused.parent_element().and_then(|around| around.closest(LISTS).ok().flatten()) else { return };

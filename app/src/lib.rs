@@ -7,8 +7,8 @@
 //!   websocket ──► live::client (queue) ──► the page's screen ┘  drained once per animation frame
 //! ```
 //!
-//! Where to look: [`app`] has the routes, [`pages`] one file per page, [`components`] one file per visible part, [`score`] the
-//! picture as pure geometry and its painters, `live` the connection, [`browser`] whatever the browser is asked for.
+//! Overview: [`app`] has the routes, [`pages`] one file per page, [`components`] one file per visible part, [`score`] the geometry of the
+//! picture and its painters, `live` the connection, [`browser`] all calls of the browser.
 
 #[cfg(not(erase_components))]
 compile_error!(
@@ -54,7 +54,7 @@ pub mod zone;
 
 pub use payload::{Page, Payload};
 
-/// Takes over the document that the server rendered, once all that it needs is there: all of it at once.
+/// Hydrates the document that the server rendered, once all required parts of the program are loaded.
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub async fn hydrate() {
@@ -72,7 +72,7 @@ pub async fn hydrate() {
     }
 }
 
-/// Takes over a rollout in a file of its own, of which the content is given.
+/// Hydrates an exported file with the given content.
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub async fn hydrate_exported(content: Vec<u8>) {

@@ -1,8 +1,8 @@
-//! Titles of pages, and what chats show of links to them.
+//! Titles of pages, and the previews of links to them.
 
 use timeline::words::safe;
 
-/// Preview of a link to a page, as chats show it.
+/// Preview of a link to a page, as chat clients show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preview {
     /// The title of the page.

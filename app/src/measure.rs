@@ -1,29 +1,29 @@
-//! Duration of a rollout compared with earlier ones: in sentences, and as a figure that a page updates each second.
+//! Duration of a rollout compared with earlier ones: as sentences, and as a figure that a page updates each second.
 
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
 use timeline::words::{capitalized, count, duration_in_words};
 
-/// So many must there be to tell an end in advance, and to speak of a rule.
+/// Minimum number of earlier rollouts for an estimate or a general statement.
 pub(crate) const ENOUGH: usize = 3;
-/// An end that is nearer than this may come at any moment.
+/// An estimated end within this time is shown as possible at any moment.
 const SOON_MILLIS: Millis = 100;
 
 /// Status of a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RolloutProgress {
-    /// It was complete after this time.
+    /// Complete after this time.
     Complete(Millis),
-    /// It has gone on for this time, and nothing holds it.
+    /// In progress for this time, and not held up.
     GoingOn(Millis),
-    /// It does not go on, or ended otherwise, or its begin was not seen.
+    /// Held up, ended otherwise, or its beginning was not observed.
     Otherwise,
 }
 
-/// A rollout and how long those before it took that it can be compared with: what a page needs to tell at any time how long it may still take.
+/// A rollout with the durations of comparable earlier ones: the data from which a page estimates the time left.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Measure {
-    /// Which revision it rolls out.
+    /// The revision of the rollout.
     pub revision: u64,
     /// When it began.
     pub started_millis: Millis,
@@ -33,7 +33,7 @@ pub struct Measure {
     pub took_millis: Vec<Millis>,
 }
 
-/// A figure with what it counts, and both in a sentence.
+/// A figure, its label, and both as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figure {
     /// "12 s to 39 s".
@@ -45,7 +45,7 @@ pub struct Figure {
 }
 
 impl Measure {
-    /// Returns the expected time left, or the duration; `None` where too few are known.
+    /// Returns the expected time left, or the duration; `None` if too few earlier ones are known.
     pub fn figure(&self, now_millis: Millis) -> Option<Figure> {
         let took = &self.took_millis;
         match self.standing {
@@ -68,7 +68,7 @@ impl Measure {
     }
 }
 
-/// The middle of some times, or what lies between the two in the middle.
+/// Returns the median of times: the middle one, or the mean of the two in the middle.
 pub fn median(times: impl Iterator<Item = Millis>) -> Option<Millis> {
     let mut times: Vec<Millis> = times.collect();
     times.sort_unstable();
@@ -77,12 +77,12 @@ pub fn median(times: impl Iterator<Item = Millis>) -> Option<Millis> {
     Some((lower + upper) / 2)
 }
 
-/// "1 earlier one", "9 earlier ones".
+/// Returns "1 earlier one", "9 earlier ones".
 pub(crate) fn earlier(many: usize) -> String {
     count(many as u32, "earlier one")
 }
 
-/// Where a duration stands among those of earlier rollouts: "slower than 3 of 4 earlier"; empty where there are none.
+/// Returns the rank of a duration among earlier ones: "slower than 3 of 4 earlier"; empty if there are none.
 fn rank(millis: Millis, took: &[Millis]) -> String {
     let (faster, many) = (took.iter().filter(|took| **took < millis).count(), took.len());
     match faster {
@@ -95,7 +95,7 @@ fn rank(millis: Millis, took: &[Millis]) -> String {
     }
 }
 
-/// Where one that was complete after this time stands among earlier ones; `None` where there are none.
+/// Returns the rank of a complete rollout among earlier ones, in words; `None` if there are none.
 pub(crate) fn comparison_words(millis: Millis, took: &[Millis]) -> Option<String> {
     let (fastest, slowest) = (took.first()?, took.last()?);
     let (this, many) = (duration_in_words(millis), took.len());
@@ -107,24 +107,24 @@ pub(crate) fn comparison_words(millis: Millis, took: &[Millis]) -> Option<String
     Some(format!("Took {this}, {} ones: median {median}, {span}.", rank(millis, took)))
 }
 
-/// The shortest and the longest time that is left if it takes as long as one of those that took longer; `None` where too few did.
+/// Returns the shortest and the longest remaining time, according to the earlier rollouts that took longer; `None` if too few did.
 fn remaining(millis: Millis, took: &[Millis]) -> Option<(Millis, Millis)> {
     let longer = took.get(took.iter().filter(|took| **took <= millis).count()..).filter(|of| of.len() >= ENOUGH)?;
     Some((longer.first()? - millis, longer.last()? - millis))
 }
 
-/// "12 s to 39 s".
+/// Formats "12 s to 39 s".
 fn span(from: Millis, to: Millis) -> String {
     let (from, to) = (duration_in_words(from), duration_in_words(to));
     if from == to { from } else { format!("{from} to {to}") }
 }
 
-/// "12 s to 39 s", or "up to 39 s" where it may be complete at any moment.
+/// Formats "12 s to 39 s", or "up to 39 s" if it may be complete at any moment.
 fn time_left(soonest: Millis, latest: Millis) -> String {
     if soonest < SOON_MILLIS { format!("up to {}", duration_in_words(latest)) } else { span(soonest, latest) }
 }
 
-/// When one that has gone on for this time may be complete, or how many were by then; `None` where there is no ground.
+/// Says when a rollout in progress may be complete, or how many earlier ones were by then; `None` without data.
 pub(crate) fn expected(millis: Millis, took: &[Millis]) -> Option<String> {
     let many = took.len();
     if many < ENOUGH {

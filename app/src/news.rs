@@ -1,29 +1,30 @@
-//! Which changes of a Deployment are told aloud, by a notification or a tone: that it is well, or that it is in trouble. Pure.
+//! Decides which changes of a Deployment a notification or a tone announces: that it is healthy, or in trouble. Pure.
 //!
-//! Whatever was told last is not told again, and nothing of the same revision within a minute of what was told before: a readiness
-//! probe that flaps would ring every few seconds. What comes within that minute is told when it is over, if it still is so.
+//! The same state is not announced twice in a row, and there is at least a minute between two announcements about the same revision: a
+//! flapping readiness probe would otherwise ring every few seconds. A change within that minute is announced at its end, if it is still
+//! true.
 
 use timeline::view::Tone;
 
 /// Tone of a Deployment's verdict, and the revision of its last rollout.
 pub type DeploymentState = (Tone, Option<u64>);
 
-/// Between two things that are told of one revision lies this much, in milliseconds.
+/// Minimum time between two announcements about one revision, in milliseconds.
 pub const QUIET_MILLIS: f64 = 60_000.0;
 
-/// State of a Deployment as it was observed, and as it was announced.
+/// The last observed and the last announced state of a Deployment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct News {
     observed: Option<DeploymentState>,
-    /// The last announced state, or the first one that was observed.
+    /// The last announced state, or the first observed one.
     announced: Option<DeploymentState>,
     announced_millis: Option<f64>,
     is_waiting: bool,
 }
 
 impl News {
-    /// Takes the state of a Deployment; `None` while it is not known. Returns what is to be announced now. Trouble that is observed first
-    /// is announced only where it is known to be new.
+    /// Takes the state of a Deployment; `None` while it is not known. Returns the announcement to make now. Trouble in the first
+    /// observation is announced only if it is known to be new.
     pub fn observe(&mut self, now: Option<DeploymentState>, is_new_trouble: bool, page_millis: f64) -> Option<Tone> {
         let before = std::mem::replace(&mut self.observed, now.filter(|(tone, _)| *tone != Tone::Quiet));
         let Some((tone, _)) = &self.observed else {
@@ -40,7 +41,7 @@ impl News {
         self.due_announcement(page_millis)
     }
 
-    /// Returns an earlier change that is to be announced by now.
+    /// Returns an earlier change whose announcement is due.
     pub fn due_announcement(&mut self, page_millis: f64) -> Option<Tone> {
         let (tone, revision) = self.observed.filter(|(tone, _)| matches!(tone, Tone::Ok | Tone::Bad))?;
         let is_of_told = self.announced.is_some_and(|(_, told)| told == revision);
@@ -100,7 +101,7 @@ mod tests {
         let state = |tone| Some((tone, Some(1)));
         let told = |tone, is_new| {
             let mut news = News::default();
-            // It is not known before its stream begins.
+            // The state is unknown before the stream begins.
             [None, state(tone), state(tone), None, state(tone)].map(|heard| news.observe(heard, is_new, 0.0))
         };
         assert_eq!(told(Tone::Bad, true), [None, Some(Tone::Bad), None, None, None]);

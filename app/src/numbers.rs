@@ -1,17 +1,17 @@
 //! Numbers as text.
 
-/// A number with three decimals.
+/// Formats a number with three decimals.
 pub fn thousandths(number: f64) -> String {
     decimals(number, 1000, 3)
 }
 
-/// A number with two decimals.
+/// Formats a number with two decimals.
 pub fn fixed(number: f64) -> String {
     decimals(number, 100, 2)
 }
 
-/// The standard library's formatting of floating point numbers is a tenth of a small page's program; places in a picture
-/// need no more than this.
+/// Formats a number with a fixed number of decimals. The standard library's formatting of floating point numbers would be a tenth of a
+/// small page's program.
 fn decimals(number: f64, unit: u64, digits: usize) -> String {
     let parts = (number * unit as f64).round() as i64;
     let sign = if parts < 0 { "-" } else { "" };

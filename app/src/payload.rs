@@ -18,30 +18,30 @@ use crate::playground::Playground;
 /// Id of the element that carries the payload.
 pub const ELEMENT: &str = "payload";
 
-/// A page as its document carries it along.
+/// A page with the data that its document contains.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Page {
-    /// Build of the program that it is for.
+    /// Build of the program for this page.
     pub build: String,
     /// Content of the page.
     pub payload: Payload,
-    /// The playground, where there is one.
+    /// The playground, if the server has one.
     pub playground: Option<Playground>,
-    /// Which pages there are besides those of Deployments.
+    /// Pages that exist besides those of Deployments.
     pub site: Site,
 }
 
-/// Pages that not every Rollcast has, or not for everybody: the header leads to them.
+/// Pages that depend on the settings or the viewer; the header links to them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
-    /// Rollouts are kept beyond the life of the server: there is a history.
+    /// Whether rollouts are stored beyond the life of the server: the history page exists.
     pub has_history: bool,
-    /// The viewer can make links for people without an account.
+    /// Whether the viewer can make share links.
     pub has_links: bool,
 }
 
 impl Site {
-    /// The site around this component; without any of these pages where nobody said so.
+    /// Returns the site around this component; without any of these pages if none was provided.
     pub fn of_app() -> Self {
         use_context().unwrap_or_default()
     }
@@ -56,14 +56,14 @@ pub enum Payload {
     Deployment(Box<DeploymentPayload>),
     /// The wall: Deployments in progress or in trouble, for a large screen.
     Wall(Box<ListPayload>),
-    /// Something about one Deployment, as a page of its own.
+    /// A detail of one Deployment, as its own page.
     Detail(Box<DetailPayload>),
 }
 
-/// Something about one Deployment, for a page of its own.
+/// Content of the page of a detail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DetailPayload {
-    /// The Deployment that it tells of.
+    /// The Deployment of the detail.
     pub workload: Workload,
     /// The detail.
     pub detail: Detail,
@@ -74,7 +74,7 @@ pub struct DetailPayload {
 pub struct ListPayload {
     /// Which Deployments are listed, and in which order.
     pub query: Query,
-    /// Which rows are there from the start.
+    /// The rows that the document contains.
     pub window: Window,
     /// The rows of that window, as a change of an empty list.
     pub delta: ListDelta,
@@ -83,17 +83,17 @@ pub struct ListPayload {
 /// One Deployment, for its page.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeploymentPayload {
-    /// The Deployment, with a UID where the link names one.
+    /// The Deployment, with a UID if the link names one.
     pub workload: Workload,
     /// The revision that the link names.
     pub revision: Option<u64>,
     /// Connection of the server to the cluster.
     pub connection: Connection,
-    /// The Deployment with all that belongs to it, as far as it exists.
+    /// The Deployment with its objects; empty if it does not exist.
     pub snapshot: Snapshot,
     /// The moment that the link names; `None` for the present.
     pub moment: Option<Moment>,
-    /// A rollout that goes on is shown as it was when the page was opened.
+    /// Whether a rollout in progress is shown as it was when the page was opened.
     pub is_snapshot: bool,
 }
 
@@ -102,7 +102,7 @@ pub struct DeploymentPayload {
 pub struct Export {
     /// The Deployment at the end of the rollout.
     pub deployment: DeploymentPayload,
-    /// Answers of a server, for every moment of the rollout.
+    /// The record that answers in place of a server, for every moment of the rollout.
     pub record: Record,
 }
 
@@ -130,7 +130,7 @@ impl DeploymentPayload {
             (Some(_), Some(last_seen)) => last_seen,
             (Some(view), None) => (view.verdict.badge.as_str(), ""),
         };
-        // There are pictures of Deployments and of rollouts, and none of moments.
+        // Pictures exist for Deployments and rollouts, but not for moments.
         let is_of_moment = self.moment.is_some() && self.workload.rollout.is_none();
         let is_drawn = self.snapshot.deployment.is_some() && !is_of_moment;
         Preview {
@@ -152,7 +152,7 @@ impl DetailPayload {
 }
 
 impl ListPayload {
-    /// The rows as a viewer knows them.
+    /// Returns the viewer's copy of the list.
     pub fn copy(&self) -> ListCopy {
         let mut copy = ListCopy::default();
         copy.take(self.delta.clone());

@@ -1,5 +1,5 @@
-//! The playground as its strip shows it: the story that is told, and what can be done to the Deployment, each with its kubectl
-//! command. Told by the server with the page and whenever it changes.
+//! The playground as its strip shows it: the story, and the actions on the Deployment, each with its kubectl command. The server sends it
+//! with the page and on each change.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,46 +8,46 @@ use serde::{Deserialize, Serialize};
 pub struct Playground {
     /// Title of the story.
     pub title: String,
-    /// Where in the story: "Step 2 of 4".
+    /// Position in the story: "Step 2 of 4".
     pub step: String,
     /// The explanation of this step.
     pub sentence: String,
-    /// The command of this step, if any.
+    /// The command of this step; empty if it has none.
     pub command: String,
-    /// It goes on by itself.
+    /// Whether it continues by itself.
     pub is_playing: bool,
     /// Stories to choose from: name and title.
     pub stories: Vec<(String, String)>,
-    /// Actions that are possible in principle.
+    /// Actions that exist, also those that are not possible now.
     pub buttons: Vec<Button>,
-    /// Pods to do it to.
+    /// Pods to act on.
     pub pods: Vec<String>,
-    /// Where the kubeconfig is.
+    /// Path of the kubeconfig.
     pub kubeconfig: String,
     /// Factor of its time to real time.
     pub speed: String,
     /// Seed of its randomness.
     pub seed: u64,
-    /// Why the last wish was refused; empty otherwise.
+    /// Why the last action was refused; empty otherwise.
     pub refused: String,
     /// Address of the Deployment's page.
     pub page: String,
 }
 
-/// Something that can be done.
+/// An action on the Deployment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Button {
-    /// Heading of the group that it stands in.
+    /// Heading of its group.
     pub group: String,
     /// Name in forms and ids.
     pub action: String,
     /// Words on the button.
     pub label: String,
-    /// The kubectl command that does the same; empty when it makes no sense now.
+    /// The equivalent kubectl command; empty if it is not possible now.
     pub command: String,
-    /// True if it makes sense now.
+    /// Whether it is possible now.
     pub is_possible: bool,
-    /// A field beside it: name, label, present value.
+    /// Its input field: name, label, present value.
     pub field: Option<(String, String, String)>,
 }
 
@@ -56,12 +56,12 @@ pub struct Button {
 pub struct ActionResponse {
     /// State of the playground now.
     pub playground: Playground,
-    /// The Deployment is another one: the page is of one that is gone.
+    /// Whether the Deployment was replaced: the page is of a deleted one.
     pub is_new: bool,
 }
 
 impl Playground {
-    /// A story plays, or waits for its next step.
+    /// Returns whether a story plays, or waits for its next step.
     pub fn plays_story(&self) -> bool {
         !self.step.is_empty()
     }
@@ -75,7 +75,7 @@ impl Playground {
         }
     }
 
-    /// Describes a speed that is not that of the viewer's clock; empty for that one.
+    /// Describes the speed; empty if it is that of the viewer's clock.
     pub fn speed_said(&self) -> String {
         match self.speed.as_str() {
             "1" => String::new(),
@@ -85,19 +85,19 @@ impl Playground {
         }
     }
 
-    /// The headings of what can be done, in order.
+    /// Returns the headings of the groups of actions, in order.
     pub fn groups(&self) -> Vec<String> {
         let mut groups: Vec<String> = self.buttons.iter().map(|button| button.group.clone()).collect();
         groups.dedup();
         groups
     }
 
-    /// The button with that name.
+    /// Returns the button of that name.
     pub fn button(&self, action: &str) -> Option<&Button> {
         self.buttons.iter().find(|button| button.action == action)
     }
 
-    /// As text, for events.
+    /// Encodes the playground as text, for events.
     #[cfg(feature = "ssr")]
     pub fn to_text(&self) -> String {
         crate::postcard_base64::encode(self)
@@ -105,7 +105,7 @@ impl Playground {
 }
 
 impl Button {
-    /// The command with what stands in the field beside the button, and of the pod that is chosen (none: any).
+    /// Returns the command with the value of the field beside the button, and the selected pod (none: any).
     pub fn explained(&self, field: &str, pod: &str) -> String {
         let command = &self.command;
         let (field, name) = (field.trim(), self.field.as_ref().map(|(name, ..)| name.as_str()));
@@ -123,15 +123,15 @@ impl Button {
     }
 }
 
-/// A command with another word after a mark.
+/// Replaces the word after a mark in a command.
 fn with_word(command: &str, mark: &str, word: &str) -> String {
     let Some((before, after)) = command.split_once(mark) else { return command.to_owned() };
     let rest = after.find(' ').and_then(|end| after.get(end..)).unwrap_or_default();
     format!("{before}{mark}{word}{rest}")
 }
 
-/// Which pod the buttons mean: one that was opened on the page since the viewer chose one, else the chosen one; none when it is
-/// gone. `chosen` is a pod, and which one was opened when it was chosen.
+/// Returns the pod on which the buttons act: a pod opened since the last selection, else the selected one; none if it is gone. `chosen` is
+/// the selected pod, and the pod that was open at the time of selection.
 pub fn selected_pod(chosen: Option<&(String, String)>, opened: &str, pods: &[String]) -> String {
     let is_there = |name: &str| pods.iter().any(|pod| pod == name);
     let name = match chosen {

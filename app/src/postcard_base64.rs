@@ -1,11 +1,11 @@
-//! Values as text, for documents and events: what the server writes, the page's program reads. Postcard as base64.
+//! Values as text (postcard in base64), for documents and events: written by the server, read by the page's program.
 
 #[cfg(feature = "ssr")]
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use timeline::wire;
 
-/// A value as text, on the server.
+/// Encodes a value, on the server.
 #[cfg(feature = "ssr")]
 pub fn encode<T: Serialize>(value: &T) -> String {
     use base64::Engine;
@@ -13,7 +13,7 @@ pub fn encode<T: Serialize>(value: &T) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
-/// Reads it, in the browser; `None` where it is not of this program.
+/// Decodes a value, in the browser; `None` if it is of another program.
 pub fn decode<T: DeserializeOwned>(text: &str) -> Option<T> {
     wire::decode(&crate::browser::bytes_of_base64(text)?).ok()
 }

@@ -1,5 +1,5 @@
-//! The preview: the verdict and the score as one picture of 1200 × 630, for chats that show what a link leads to. A plain
-//! SVG with its colours in it, so that it can be turned into pixels without a browser.
+//! The preview: verdict and score as one picture of 1200 × 630, for chat clients that show what a link leads to. A plain SVG with inline
+//! colours, so that it can be rasterised without a browser.
 
 use std::fmt::{Display, Write};
 
@@ -20,26 +20,26 @@ use crate::score::{scale, scene};
 pub const WIDTH: u32 = 1200;
 /// Height of a preview, in pixels.
 pub const HEIGHT: u32 = 630;
-/// Where the score is in it: left, upper edge, width, height.
+/// Position of the score: left, top, width, height.
 const SCORE: (f64, f64, f64, f64) = (130.0, 272.0, 1010.0, 318.0);
-/// Left and right edge of its words, in pixels.
+/// Left and right edge of the text, in pixels.
 const WORDS: (f64, f64) = (60.0, 1140.0);
-/// Size of the name, and of what stands beside and below it, in pixels.
+/// Font size of the name, and of the texts beside and below it, in pixels.
 const NAME_SIZE: f64 = 28.0;
 const SMALL_SIZE: f64 = 20.0;
-/// Width of a letter, in parts of its size: no less than that of most.
+/// Assumed width of a letter relative to the font size: not less than that of most letters.
 const LETTER: f64 = 0.62;
-/// Letters of a line of the sentence, and of the line below it.
+/// Maximum number of letters in a line of the sentence, and in the line below it.
 const SENTENCE: usize = 46;
 const WHY: usize = 92;
 /// The dark theme's colours.
 const BACKGROUND: &str = "#0f1113";
 const TEXT: &str = "#e8eaec";
 const QUIET: &str = "#a6adb4";
-/// The server draws with the first one; whoever shows the SVG with what there is.
+/// The server rasterises with the first one; other viewers of the SVG use the first available one.
 pub const FONTS: &str = "Inter Variable, Inter, Helvetica, Arial, sans-serif";
 
-/// Paints marks into the file.
+/// Paints marks into the SVG.
 struct Picture {
     now_millis: Millis,
     per_milli: f64,
@@ -92,7 +92,7 @@ impl Painter for Picture {
     }
 }
 
-/// Draws a Deployment as it is; `None` when there is none.
+/// Draws a Deployment in its present state; `None` if there is none.
 pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Option<String> {
     let DeploymentCopy { model, said, .. } = copy;
     let deployment = copy.deployment()?;
@@ -152,7 +152,7 @@ fn add_verdict(out: &mut String, view: &View, short: impl Fn(&str) -> String) ->
     WORDS.0 + width as f64 + 20.0
 }
 
-/// Adds the name beside the badge, the namespace in the room that it leaves, and the image below.
+/// Adds the name beside the badge, the namespace in the remaining space, and the image below.
 fn add_names(out: &mut String, workload: &Workload, ImageText { name: image, tag, .. }: &ImageText, badge_end: f64) {
     let name = fit_text(&safe(&workload.name), NAME_SIZE, WORDS.1 - badge_end);
     let left_room = WORDS.1 - badge_end - text_width(&name, NAME_SIZE) - 24.0;
@@ -173,7 +173,7 @@ fn bold(size: f64, fill: &str) -> String {
     format!("font-size=\"{size}\" font-weight=\"bold\" fill=\"{fill}\"")
 }
 
-/// Returns the attributes of quiet text.
+/// Returns the attributes of secondary text.
 fn plain(size: f64) -> String {
     format!("font-size=\"{size}\" fill=\"{QUIET}\"")
 }
@@ -202,18 +202,18 @@ fn add_text(out: &mut String, x: impl Display, y: impl Display, style: &str, tex
     let _ = write!(out, "<text x=\"{x}\" y=\"{y}\" {style}>{}</text>", escaped(text));
 }
 
-/// Text as markup: nothing in it is an element, a reference or the end of an attribute.
+/// Escapes a text for markup and attributes.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }
 
-/// Returns the largest width of a text, as far as its letters are not unusually wide.
+/// Returns the maximum width of a text without unusually wide letters.
 fn text_width(text: &str, size: f64) -> f64 {
     let is_narrow = |letter: char| letter.is_ascii() && !"WMmw@%".contains(letter);
     text.chars().map(|letter| if is_narrow(letter) { LETTER } else { 1.0 }).sum::<f64>() * size
 }
 
-/// A text as far as it has room, in pixels; what is cut ends in an ellipsis. Without room there is no text.
+/// Cuts a text to a width in pixels, with an ellipsis; empty if there is no room.
 fn fit_text(text: &str, size: f64, room: f64) -> String {
     if text_width(text, size) <= room {
         return text.to_owned();
@@ -228,7 +228,7 @@ fn fit_text(text: &str, size: f64, room: f64) -> String {
     if cut.is_empty() { cut } else { cut + "…" }
 }
 
-/// A text in lines of at most so many letters; what does not fit ends in an ellipsis.
+/// Breaks a text into lines of at most so many letters; text beyond the last line is replaced by an ellipsis.
 fn lines(text: &str, letters: usize, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in safe(text).split_whitespace() {

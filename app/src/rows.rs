@@ -1,11 +1,11 @@
-//! Lists of objects as signals: their order in one signal, each object in a signal of its own. A change of one object
-//! runs the effects of that object alone; a list is only gone through when something comes, goes or moves.
+//! Lists of objects as signals: the order in one signal, each object in its own. A change of one object runs only the effects of that
+//! object; the list is traversed only when an object is added, removed or moved.
 
 use std::collections::HashMap;
 
 use leptos::prelude::*;
 
-/// An ordered list of objects with keys. Copies are handles of the same list, which ends with the component that made it.
+/// An ordered list of objects with keys. Copies are handles of the same list, which is disposed with the component that made it.
 pub struct Rows<T: 'static> {
     order: RwSignal<Vec<u128>>,
     rows: StoredValue<HashMap<u128, ArcRwSignal<T>>>,
@@ -19,7 +19,7 @@ impl<T: 'static> Clone for Rows<T> {
 
 impl<T: 'static> Copy for Rows<T> {}
 
-/// An empty list.
+/// Creates an empty list.
 impl<T: Send + Sync + 'static> Default for Rows<T> {
     fn default() -> Self {
         Self { order: RwSignal::default(), rows: StoredValue::default() }
@@ -27,7 +27,7 @@ impl<T: Send + Sync + 'static> Default for Rows<T> {
 }
 
 impl<T: PartialEq + Send + Sync + 'static> Rows<T> {
-    /// Makes the list these objects, in this order. Only objects that differ notify, and the order only when it differs.
+    /// Sets the objects and their order. Only objects that differ notify, and the order only if it differs.
     pub fn set(&self, objects: Vec<(u128, T)>) {
         let order: Vec<u128> = objects.iter().map(|(key, _)| *key).collect();
         let changed = self.rows.try_update_value(|rows| {
@@ -53,33 +53,33 @@ impl<T: PartialEq + Send + Sync + 'static> Rows<T> {
         set_if_new(&self.order, order);
     }
 
-    /// The keys in their order; follows the order.
+    /// Returns the keys in order; follows the order.
     pub fn order(&self) -> Vec<u128> {
         self.order.get()
     }
 
-    /// The keys in their order, without following it.
+    /// Returns the keys in order, without following it.
     pub fn order_untracked(&self) -> Vec<u128> {
         self.order.get_untracked()
     }
 
-    /// The object with that key, while it is in the list.
+    /// Returns the object with that key, while it is in the list.
     pub fn row(&self, key: u128) -> Option<ArcRwSignal<T>> {
         self.rows.try_with_value(|rows| rows.get(&key).cloned()).flatten()
     }
 
-    /// Returns the object with that key as its view reads it: the handle ends with the view around.
+    /// Returns the object with that key for its view: the handle is disposed with the surrounding view.
     pub fn row_signal(&self, key: u128) -> Option<ReadSignal<T>> {
         self.row(key).map(|row| row.read_only().into())
     }
 }
 
-/// Derives each part of an object by itself: a reader runs again only when its part differs.
+/// Derives a signal for a part of an object: a reader runs again only when its part differs.
 pub fn parts<T: Send + Sync + 'static>(row: ReadSignal<T>) -> impl Fn(fn(&T) -> String) -> Memo<String> {
     move |read| Memo::new(move |_| row.with(read))
 }
 
-/// Sets a signal only when the value differs, so that nothing is done for nothing; true when it did.
+/// Sets a signal only if the value differs, to avoid needless effects; true if it did.
 pub fn set_if_new<T, S>(signal: &S, value: T) -> bool
 where
     T: PartialEq + 'static,
@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts how often what it reads changes.
+    /// Counts the changes of the value that `read` reads.
     fn counted(read: impl Fn() + Send + Sync + 'static) -> (Arc<AtomicUsize>, Memo<usize>) {
         let count = Arc::new(AtomicUsize::new(0));
         let counter = count.clone();

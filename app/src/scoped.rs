@@ -1,4 +1,4 @@
-//! Signals that live longer than who reads them, and lists that live longer than their rows.
+//! Signals that outlive their readers, and lists that outlive their rows.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use leptos::tachys::view::keyed::{SerializableKey, keyed};
 
 use crate::rows::set_if_new;
 
-/// A signal of a page or a picture that rows, pods and ticks read, which come and go. Copies are handles of the same one.
+/// A signal of a page or a picture whose readers (rows, pods, ticks) come and go. Copies are handles of the same signal.
 ///
-/// The reactive graph takes back what an effect subscribed to when that effect runs again, not when it ends: a plain signal
-/// would keep a place for everything that ever read it, and go through all of it at each change, on a wall for weeks. Here
-/// the subscription ends with who reads.
+/// The reactive graph removes an effect's subscriptions when that effect runs again, not when it is disposed: a plain signal would keep a
+/// subscriber for everything that ever read it, and visit all of them on each change, on a wall for weeks. Here the subscription is removed
+/// with its reader.
 #[derive(Debug)]
 pub struct ScopedSignal<T: 'static>(RwSignal<T>);
 
@@ -33,12 +33,12 @@ impl<T: Default + Send + Sync + 'static> Default for ScopedSignal<T> {
 }
 
 impl<T: Send + Sync + 'static> ScopedSignal<T> {
-    /// A signal with that value, which ends with the component that makes it.
+    /// Creates a signal that is disposed with the component that makes it.
     pub fn new(value: T) -> Self {
         Self(RwSignal::new(value))
     }
 
-    /// Reads the value with `read`; the reader is told of changes for as long as it exists.
+    /// Reads the value with `read`; the reader is notified of changes while it exists.
     pub fn with<R>(self, read: impl FnOnce(&T) -> R) -> R {
         if let Some(reader) = Observer::get() {
             let source = self.0.to_any_source();
@@ -47,12 +47,12 @@ impl<T: Send + Sync + 'static> ScopedSignal<T> {
         self.0.with(read)
     }
 
-    /// Reads the value without being told of changes.
+    /// Reads the value without a subscription.
     pub fn with_untracked<R>(self, read: impl FnOnce(&T) -> R) -> R {
         self.0.with_untracked(read)
     }
 
-    /// Sets the value, and tells who reads it where it is another one.
+    /// Sets the value, and notifies its readers if it differs.
     pub fn set(self, value: T)
     where
         T: PartialEq,
@@ -62,21 +62,21 @@ impl<T: Send + Sync + 'static> ScopedSignal<T> {
 }
 
 impl<T: Copy + Send + Sync + 'static> ScopedSignal<T> {
-    /// The value; whoever asks is told of changes for as long as it is there.
+    /// Returns the value; the reader is notified of changes while it exists.
     pub fn get(self) -> T {
         self.with(|value| *value)
     }
 }
 
-/// `<For>` for lists of a page that stays open while rows come and go, for weeks. Each item is its own key.
+/// `<For>` for lists of a page that stays open for weeks while rows come and go. Each item is its own key.
 ///
-/// An owner of the reactive graph keeps a place for each owner that was ever made below it, also when that one is gone. The
-/// rows of `<For>` are all made below the component with the list; here they are made below [`RowOwners`].
+/// An owner of the reactive graph keeps an entry for each child owner, also after that one is disposed. The rows of `<For>` are all
+/// children of the component with the list; here they are children of [`RowOwners`].
 #[component]
 pub fn ScopedFor<IF, I, K, EF, N>(
     /// The items.
     each: IF,
-    /// The view of an item, made once for each.
+    /// Renders the view of an item, once for each.
     children: EF,
 ) -> impl IntoView
 where
@@ -90,7 +90,7 @@ where
     keyed_rows(Box::new(each), Arc::new(move |item| children(item).into_any()))
 }
 
-/// The rows of all lists with such items: the page's program has this code once for them.
+/// Renders the rows of all lists with such items: one copy of this code in the page's program.
 fn keyed_rows<K>(
     each: Box<dyn Fn() -> Vec<K> + Send>,
     children: Arc<dyn Fn(K) -> AnyView + Send + Sync>,
@@ -107,25 +107,25 @@ where
     move || keyed(each(), K::clone, row.clone())
 }
 
-/// Owners for rows, a litter of them below one parent. A parent goes with the last row of its litter, and the places that it
-/// kept for them go with it: what is left of a whole litter is one place. Clones are handles of the same ones.
+/// Owners for rows, in batches below one parent each. A parent is disposed with the last row of its batch, together with its entries for
+/// them: one entry remains for each batch. Clones are handles of the same owners.
 #[derive(Clone)]
 struct RowOwners {
     component: Owner,
-    /// The parent of the rows to come, and how many it has.
+    /// The parent of new rows, and the number of rows that it has.
     parent: ArcStoredValue<Option<(Owner, usize)>>,
 }
 
 impl RowOwners {
-    /// Number of rows with the same parent.
+    /// Number of rows in a batch.
     const SIZE: usize = 256;
 
-    /// Below the component that is being made.
+    /// Creates it below the component that is being rendered.
     fn new() -> Self {
         Self { component: Owner::current().unwrap_or_default(), parent: ArcStoredValue::new(None) }
     }
 
-    /// The owner of another row.
+    /// Returns the owner of a new row.
     fn row(&self) -> Owner {
         let (parent, rows) = match self.parent.get_value() {
             Some((parent, rows)) if rows < Self::SIZE => (parent, rows),
@@ -138,7 +138,7 @@ impl RowOwners {
     }
 }
 
-/// Somebody who reads, for tests.
+/// A subscriber, for tests.
 #[cfg(test)]
 pub(crate) mod reader {
     use std::sync::{Arc, RwLock, Weak};
@@ -146,19 +146,19 @@ pub(crate) mod reader {
     use leptos::prelude::Owner;
     use leptos::reactive::graph::{AnySource, AnySubscriber, ReactiveNode, Subscriber, WithObserver};
 
-    /// Somebody who reads, and how often they were told of a change.
+    /// A subscriber that counts its notifications.
     #[derive(Default)]
     pub struct Reader(pub RwLock<usize>);
 
     impl Reader {
-        /// How the reactive graph knows it.
+        /// Returns its handle in the reactive graph.
         pub fn subscriber(self: &Arc<Self>) -> AnySubscriber {
             let weak: Weak<dyn Subscriber + Send + Sync> = Arc::<Self>::downgrade(self);
             AnySubscriber(Arc::as_ptr(self) as usize, weak)
         }
     }
 
-    /// Returns whether nothing is kept of somebody who did this and is gone.
+    /// Returns whether nothing is kept of a reader that did this and is disposed.
     pub fn is_forgotten(read: impl FnOnce()) -> bool {
         let (reader, row) = (Arc::new(Reader::default()), Owner::new());
         row.with(|| reader.subscriber().with_observer(read));

@@ -32,22 +32,22 @@ fn versioned(path: &str, build: &str) -> String {
     at(&format!("{path}?v={build}"))
 }
 
-/// The whole document of a page that lives. `origin` is how this server is addressed: previews need whole addresses. `files` are the
-/// names of the files of a part of the program.
+/// The whole document of a live page. `origin` is the address of this server: previews need absolute addresses. `files` returns the names
+/// of the files of a part of the program.
 pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl IntoView + use<> {
     let build = page.build.clone();
     let versioned = |path: &str| versioned(path, &build);
     provide_context(Origin(origin.to_owned()));
     let sheet =
         page.playground.as_ref().map(|_| view! { <link rel="stylesheet" href=versioned("/pkg/playground.css")/> });
-    // They come beside the program, and not after it.
+    // They load in parallel to the program.
     let parts = Part::for_page(&page).flat_map(files).map(
         |file| view! { <link rel="preload" r#as="fetch" crossorigin="anonymous" href=at(&format!("/pkg/parts/{file}"))/> },
     );
-    // Style sheets then leave out QR codes: no telephone can open an address that only this computer knows.
+    // With this mark, style sheets hide QR codes: no telephone can open an address of this machine only.
     let local = is_local(origin).then(|| view! { <meta name="local"/> });
     let head = view! {
-        // First, so that whoever reads only the beginning of a document finds what is said of it.
+        // First, because some readers read only the beginning of a document.
         <MetaTags/>
         {local}
         {sheet}
@@ -60,7 +60,7 @@ pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl I
     document(&build, head.into_any(), view! { <App page/> }.into_any())
 }
 
-/// The whole document for an address that shows nothing; no program runs in it. The title names the status of the response.
+/// The whole document of an error; the page runs no program. The title has the status code of the response.
 pub fn refusal(
     title: &str,
     asked_address: String,
@@ -72,12 +72,12 @@ pub fn refusal(
     still_document(build, &title, ().into_any(), view! { <Missing asked_address why instead/> }.into_any())
 }
 
-/// The whole document of what is kept; no program runs in it.
+/// The whole document of the history; the page runs no program.
 pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
     document_with_forms(build, HistoryPayload::TITLE, view! { <HistoryPage history/> }.into_any())
 }
 
-/// The whole document of a rollout beside others; no program runs in it.
+/// The whole document of a comparison of rollouts; the page runs no program.
 pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
     document_with_forms(build, &compare.title(), view! { <ComparePage compare/> }.into_any())
 }
@@ -87,24 +87,24 @@ fn document_with_forms(build: &str, title: &str, page: AnyView) -> impl IntoView
     still_document(build, title, head.into_any(), page)
 }
 
-/// The whole document of the state of clusters; no program runs in it.
+/// The whole document of the status page; the page runs no program.
 pub fn status(status: StatusPayload, made: String, build: &str) -> impl IntoView + use<> {
     unlisted(build, "Status — Rollcast", None, view! { <StatusPage status made/> }.into_any())
 }
 
-/// The whole document on which viewers sign in; no program runs in it.
+/// The whole document of the sign-in page; the page runs no program.
 pub fn sign_in(page: SignInPayload, build: &str) -> impl IntoView + use<> {
     unlisted(build, "Sign in — Rollcast", None, view! { <SignIn page/> }.into_any())
 }
 
-/// The whole document of somebody's links; no program runs in it.
+/// The whole document of the share links; the page runs no program.
 pub fn shares(page: SharesPayload, build: &str) -> impl IntoView + use<> {
     let page = view! { <SharesPage page/>{script(include_str!("pages/copy.js"))} };
     unlisted(build, "Share links — Rollcast", None, page.into_any())
 }
 
-/// The whole document to which links lead. It says nothing of what they open, unless the maker allowed that: chats and search engines
-/// see this page. `origin` is how this server is addressed.
+/// The whole document at the address of a share link. It does not reveal what the link opens, unless the maker allowed a preview: chat
+/// clients and search engines see this page. `origin` is the address of this server.
 pub fn shared(trouble: String, shown: Option<Preview>, origin: &str, build: &str) -> impl IntoView + use<> {
     let script = versioned("/shared.js", build);
     provide_context(Origin(origin.to_owned()));
@@ -112,7 +112,7 @@ pub fn shared(trouble: String, shown: Option<Preview>, origin: &str, build: &str
     unlisted(build, SHARED, Some(head.into_any()), view! { <SharedPage trouble shown/> }.into_any())
 }
 
-/// The whole document in which who is signed in is asked whether a link is to take the place of what they see.
+/// The whole document that asks a signed-in viewer whether a share link shall replace their access.
 pub fn confirm(says: String, secret: String, build: &str) -> impl IntoView + use<> {
     unlisted(build, SHARED, None, view! { <ConfirmPage says secret/> }.into_any())
 }
@@ -126,11 +126,11 @@ pub struct EmbeddedFiles {
     pub icon: String,
     /// The script that chooses the theme.
     pub theme: String,
-    /// The script that unpacks what follows and starts the program.
+    /// The script that decompresses the following fields and starts the program.
     pub start: String,
-    /// The program's bindings, as that script unpacks them.
+    /// The program's bindings, compressed for that script.
     pub bindings: String,
-    /// The program and those parts of it that a rollout needs, one after the other, in the same form.
+    /// The program and the parts of it that a rollout needs, concatenated, in the same form.
     pub program: String,
     /// Their names and lengths in bytes, in that order, as JSON; the program is called "program".
     pub files: String,
@@ -140,7 +140,7 @@ pub struct EmbeddedFiles {
     pub connection: String,
 }
 
-/// The whole document of a rollout in a file of its own: nothing is loaded, and nothing could be.
+/// The whole document of an exported rollout: it loads nothing.
 pub fn exported(export: Export, enclosed: EmbeddedFiles) -> impl IntoView + use<> {
     let EmbeddedFiles { sheet, icon, theme, start, bindings, program, files, content, connection } = enclosed;
     let description = export.deployment.description(true);
@@ -200,7 +200,7 @@ fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> 
     }
 }
 
-/// The document of a page in which no program runs. The text of a title is not a view: that would leave a mark of the renderer in it.
+/// The document of a page without a program. The text of the title is not a view, because the renderer would leave a marker in it.
 fn still_document(build: &str, title: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> {
     let title = title.replace('&', "&amp;").replace('<', "&lt;");
     let playground = use_context::<Playground>();
@@ -217,7 +217,7 @@ fn unlisted(build: &str, title: &str, more: Option<AnyView>, page: AnyView) -> i
     still_document(build, title, head.into_any(), page)
 }
 
-/// The styles of forms and of pages in which no program runs.
+/// The styles of forms and of pages without a program.
 fn form_sheet(build: &str) -> impl IntoView + use<> {
     view! { <link rel="stylesheet" href=versioned("/pkg/still.css", build)/> }
 }

@@ -10,7 +10,7 @@ use timeline::words::{self, sentence_end};
 
 use crate::connection::{cluster_unreachable, forbidden, loading, progress, state_words, unwritten};
 
-/// State of a cluster's connection, as every answer of the API has it.
+/// State of a cluster's connection, as every response of the API has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionStatus {
@@ -23,7 +23,7 @@ pub struct ConnectionStatus {
 }
 
 impl ConnectionStatus {
-    /// Returns the state of a connection that entered it then.
+    /// Creates the state of a connection that entered it at that time.
     pub fn new(connection: &Connection, entered_millis: Millis) -> Self {
         let of = |state, since_millis| Self { state, since_millis, why: String::new() };
         match &connection.state {
@@ -42,16 +42,16 @@ impl ConnectionStatus {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusPayload {
-    /// The clusters that are seen, by name.
+    /// The visible clusters, by name.
     pub clusters: Vec<ClusterStatus>,
-    /// Says that a cluster does not tell what may be seen of it, or why a restart is needed; empty otherwise.
+    /// Errors: a cluster does not report the viewer's permissions, or a restart is needed; empty otherwise.
     pub trouble: String,
-    /// Figures of the whole server, for those who see everything.
+    /// Figures of the whole server, for viewers who see everything.
     pub server: Option<ServerStatus>,
 }
 
 impl StatusPayload {
-    /// Returns the time of the one cluster that is seen: a playground's may run ahead of this machine's. `None` for several clusters, and
+    /// Returns the time of the only visible cluster: a playground's may be ahead of this machine's clock. `None` for several clusters, and
     /// for a recording, whose time is past.
     pub fn cluster_millis(&self) -> Option<Millis> {
         match self.clusters.as_slice() {
@@ -69,7 +69,7 @@ pub struct ServerStatus {
     pub viewers: u64,
     /// Viewers that fell behind and received a new snapshot.
     pub viewer_resyncs: u64,
-    /// Times that observations were left out of the history; `None` where none is stored.
+    /// Number of times that observations were not written to the history; `None` if nothing is stored.
     pub history_missed: Option<u64>,
 }
 
@@ -85,9 +85,9 @@ pub struct ClusterStatus {
     pub words: String,
     /// Problems, and what to do about them, as the pages' notices have them.
     pub advice: Vec<String>,
-    /// The cluster's time, in which all times of it are.
+    /// The cluster's time, to which all its times refer.
     pub now_millis: Millis,
-    /// Figures of all namespaces together, for those who see all of the cluster.
+    /// Figures of all namespaces together, for viewers who see all of the cluster.
     pub figures: Option<ClusterFigures>,
     /// The watched kinds; empty for a recording.
     pub kinds: Vec<KindStatus>,
@@ -105,13 +105,13 @@ pub struct ClusterFigures {
     pub queued: Option<usize>,
     /// Events that fit into the queue; a full queue slows the watches down, and drops nothing.
     pub queue_capacity: Option<usize>,
-    /// Lists that ended a stretch of time in which their kind, Events apart, was not observed.
+    /// Lists that ended a gap: a time in which their kind (not Events) was not observed.
     pub gaps: u64,
     /// Frames that viewers who fell behind did not receive.
     pub frames_dropped: u64,
 }
 
-/// State of the watches of one kind, of the namespaces that are seen.
+/// State of the watches of one kind, in the visible namespaces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KindStatus {
@@ -119,13 +119,13 @@ pub struct KindStatus {
     pub kind: Kind,
     /// "connecting", "live", "stale" or "forbidden": the worst of its watches.
     pub state: &'static str,
-    /// Of a stale one: when it was last observed.
+    /// Last observation of a stale one.
     pub since_millis: Option<Millis>,
     /// The error of a stale one, in a sentence; else empty.
     pub why: String,
     /// "granted", "list refused", "watch refused", or "unknown" while the API server has not said.
     pub permission: &'static str,
-    /// Figures of all namespaces together, for those who see all of the cluster.
+    /// Figures of all namespaces together, for viewers who see all of the cluster.
     pub figures: Option<KindFigures>,
 }
 
@@ -135,7 +135,7 @@ pub struct KindStatus {
 pub struct KindFigures {
     /// Arrival of the last watch event.
     pub last_event_millis: Option<Millis>,
-    /// Time from the arrival of the last applied event to its being applied to the timeline.
+    /// Time from the arrival of the last applied event until it was applied to the timeline.
     pub lag_millis: Option<Millis>,
     /// Watch events received.
     pub events: u64,
@@ -163,14 +163,14 @@ pub fn state_and_problems(
 const CHECK: &str = "If this takes long, run `rollcast check`.";
 
 impl ClusterStatus {
-    /// Formats the age of something: "12 s ago"; a dash for nothing.
+    /// Formats an age: "12 s ago"; a dash for `None`.
     pub fn ago(&self, at_millis: Option<Millis>) -> String {
         let ago = |at_millis| format!("{} ago", words::age(self.now_millis - at_millis));
         at_millis.map_or_else(|| NOTHING.to_owned(), ago)
     }
 }
 
-/// Stands for a figure that there is not.
+/// Placeholder of a missing figure.
 pub const NOTHING: &str = "\u{2013}";
 
 impl KindStatus {

@@ -1,5 +1,5 @@
-//! In which zone times of day are told: the viewer's own, UTC on request. The server tells UTC, and the browser goes on in
-//! the viewer's zone once the page is alive, so that what was rendered is taken over as it is.
+//! The time zone of times of day: the viewer's own, or UTC by choice. The server renders UTC, and the browser switches to the viewer's zone
+//! after hydration, so that hydration finds the text that was rendered.
 
 use leptos::prelude::*;
 use timeline::address::Parameters;
@@ -8,13 +8,13 @@ use timeline::{Millis, words};
 use crate::browser;
 use crate::scoped::ScopedSignal;
 
-/// Where the choice is remembered.
+/// Key of the browser's storage for the choice.
 const REMEMBERED: &str = "rollcast.zone";
-/// Suffix of a time of day in sentences of the server.
+/// Suffix of a time of day in sentences from the server.
 const MARK: &str = " UTC";
-/// Letters of a time of day: 14:02:05.
+/// Length of a time of day: 14:02:05.
 const CLOCK: usize = 8;
-/// Letters of a date and the space behind it.
+/// Length of a date and the space after it.
 const DATE: usize = 11;
 
 /// A zone that can be chosen.
@@ -30,7 +30,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// Reads a zone from an address or the browser's storage; `None` when it cannot be the name of a zone.
+    /// Parses a zone from an address or the browser's storage; `None` if it cannot be the name of a zone.
     pub fn parse(text: &str) -> Option<Self> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | '+');
         match text {
@@ -49,7 +49,7 @@ impl Choice {
 pub struct Zone(ScopedSignal<Choice>);
 
 impl Zone {
-    /// Provides the zone of a page to all its components: UTC until the page is alive.
+    /// Provides the zone of a page to all its components: UTC until the page is hydrated.
     pub fn provide() {
         let zone = Self::default();
         provide_context(zone);
@@ -61,29 +61,29 @@ impl Zone {
         });
     }
 
-    /// The zone of the page around this component.
+    /// Returns the zone of the page around this component.
     pub fn of_page() -> Self {
         use_context().unwrap_or_default()
     }
 
-    /// Between UTC and the viewer's own; remembered.
+    /// Switches between UTC and the viewer's own zone, and stores the choice.
     pub fn toggle(self) {
         let next = if self.0.with_untracked(|choice| *choice == Choice::Utc) { Choice::Own } else { Choice::Utc };
         browser::remember(REMEMBERED, if next == Choice::Utc { "utc" } else { "own" });
         self.0.set(next);
     }
 
-    /// The time of day, "14:02:05"; follows the choice.
+    /// Returns the time of day, "14:02:05"; follows the choice.
     pub fn clock(self, at_millis: Millis) -> String {
         self.formatted(at_millis, words::clock, |name, at_millis| browser::time_in(name, at_millis).0)
     }
 
-    /// The date, "2026-11-23"; follows the choice.
+    /// Returns the date, "2026-11-23"; follows the choice.
     pub fn date(self, at_millis: Millis) -> String {
         self.formatted(at_millis, words::date, browser::date_in)
     }
 
-    /// Returns the date and a space behind it; nothing where it is `day`. Follows the choice.
+    /// Returns the date and a space after it; empty if it is `day`. Follows the choice.
     pub fn date_unless(self, at_millis: Millis, day: &str) -> String {
         let date = self.date(at_millis);
         if date == day { String::new() } else { date + " " }
@@ -97,7 +97,7 @@ impl Zone {
         })
     }
 
-    /// The time of day; with its date, where it lies more than twelve hours from `now_millis`. Follows the choice.
+    /// Returns the time of day; with its date if it is more than twelve hours from `now_millis`. Follows the choice.
     pub fn moment(self, at_millis: Millis, now_millis: Millis) -> String {
         let clock = self.clock(at_millis);
         let is_dated = words::moment(at_millis, now_millis).len() > clock.len();
@@ -118,13 +118,12 @@ impl Zone {
         })
     }
 
-    /// Time and zone: "14:02:05 UTC".
+    /// Returns time and zone: "14:02:05 UTC".
     pub fn stamp(self, at_millis: Millis) -> String {
         format!("{} {}", self.clock(at_millis), self.name(at_millis))
     }
 
-    /// Replaces the UTC times of a sentence by times in this zone. One without a date is taken to lie within twelve hours of
-    /// `near_millis`.
+    /// Converts the UTC times of a sentence to this zone. A time without a date is assumed to be within twelve hours of `near_millis`.
     pub fn replace_times(self, sentence: &str, near_millis: Millis) -> String {
         if self.0.with(|choice| *choice == Choice::Utc) || !sentence.contains(MARK) {
             return sentence.to_owned();
@@ -136,7 +135,7 @@ impl Zone {
     }
 }
 
-/// Replaces every "14:02:05 UTC" and "2026-11-23 14:02:05 UTC" of a sentence by what `stamp` returns.
+/// Replaces every "14:02:05 UTC" and "2026-11-23 14:02:05 UTC" of a sentence by the result of `stamp`.
 fn replace_utc_times(sentence: &str, near_millis: Millis, stamp: impl Fn(Millis, bool) -> String) -> String {
     let mut out = String::with_capacity(sentence.len());
     let mut rest = sentence;
@@ -159,7 +158,7 @@ fn replace_utc_times(sentence: &str, near_millis: Millis, stamp: impl Fn(Millis,
     out
 }
 
-/// Splits the time that a text ends with, in so many letters, from the words before it; `None` where it ends with none.
+/// Splits a time at the end of a text, of so many letters, from the words before it; `None` if there is none.
 fn split_last(text: &str, letters: usize, read: fn(&str) -> Option<Millis>) -> Option<(&str, Millis)> {
     let (words, time) = text.split_at_checked(text.len().checked_sub(letters)?)?;
     Some((words, read(time)?))
@@ -167,23 +166,23 @@ fn split_last(text: &str, letters: usize, read: fn(&str) -> Option<Millis>) -> O
 
 const DAY_MILLIS: Millis = 86_400_000;
 
-/// The moment with that time of day which is nearest to another one.
+/// Returns the moment with that time of day that is nearest to another one.
 fn nearest(of_day: Millis, near_millis: Millis) -> Millis {
     let off = (of_day - near_millis.rem_euclid(DAY_MILLIS)).rem_euclid(DAY_MILLIS);
     near_millis + if off > DAY_MILLIS / 2 { off - DAY_MILLIS } else { off }
 }
 
-/// The midnight in UTC that "2026-11-23 " begins with.
+/// Returns midnight in UTC of the date that "2026-11-23 " begins with.
 fn millis_of_date(text: &str) -> Option<Millis> {
     let text = text.strip_suffix(' ')?;
     let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<Millis>().ok();
     let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
-    // No date is further from its place in a calendar of equal months than a few days: the exact one is looked for there.
+    // The estimate from equal months is within a few days of the date: the exact date is searched there.
     let near = (year - 1970) * 365 + (year - 1969) / 4 + (month - 1) * 30 + day;
     (near - 40..near + 40).map(|days| days * DAY_MILLIS).find(|at| words::date(*at) == text)
 }
 
-/// Milliseconds since midnight of "14:02:05".
+/// Returns milliseconds since midnight of "14:02:05".
 fn millis_of_day(clock: &str) -> Option<Millis> {
     let mut parts = clock.split(':');
     let mut part = |most: Millis| {

@@ -1,4 +1,4 @@
-//! The address of the page, and ways to other pages that the server makes.
+//! The address of the page, and navigation to pages that the server renders.
 
 use leptos::ev;
 use leptos::prelude::*;
@@ -7,12 +7,12 @@ use wasm_bindgen::prelude::*;
 
 use super::{closest, note, on_window};
 
-/// The path of the page's address; empty where the browser does not tell it.
+/// Returns the path of the page's address; empty if the browser does not report it.
 pub fn path() -> String {
     window().location().pathname().unwrap_or_default()
 }
 
-/// Returns the path below which the server is, which the document says; empty at the root of a host.
+/// Returns the base path of the server, which the document names; empty at the root of a host.
 pub fn base() -> String {
     let document = document().document_element();
     document.and_then(|element| element.get_attribute("data-base")).unwrap_or_default()
@@ -28,15 +28,14 @@ pub fn origin() -> String {
     window().location().origin().unwrap_or_default()
 }
 
-/// Changes the page's address without going anywhere.
+/// Changes the page's address without navigation.
 pub fn readdress(address: &str) {
     if let Ok(history) = window().history() {
         let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(address)); // the page works without it
     }
 }
 
-/// Keeps the viewer on a page behind which there is no server: links to other pages lead nowhere, unless something else was made
-/// of the click before.
+/// Blocks links on a page without a server. Clicks that an earlier listener handled are not affected.
 pub fn block_links() {
     on_window(ev::click, |event| {
         if closest(&event, "a[href]:not([href^=http], [href=''])").is_some() {
@@ -45,7 +44,7 @@ pub fn block_links() {
     });
 }
 
-/// Loads the page from the server again, as soon as that responds: `public/start.js` does so.
+/// Reloads the page as soon as the server responds; `public/start.js` does this.
 pub fn reload() {
     note("data-reload", "");
 }
@@ -61,7 +60,7 @@ pub fn path_with_search(url: &Url) -> String {
     format!("{}{search}", url.path())
 }
 
-/// Loads the page that the router is at from the server: it may not stand in the address bar yet.
+/// Loads the router's current page from the server. The address bar may not show that address yet.
 pub fn load(url: &Url) {
     go_to(&path_with_search(url));
 }

@@ -7,40 +7,40 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{FormData, Headers, HtmlButtonElement, HtmlFormElement, RequestInit, Response, UrlSearchParams};
 
-/// An answer of the server.
+/// A response of the server.
 pub struct HttpResponse(Response);
 
 impl HttpResponse {
-    /// The server did what it was asked for.
+    /// Returns whether the status is a success.
     pub fn is_ok(&self) -> bool {
         self.0.ok()
     }
 
-    /// An error of a proxy in the place of the server: each answer of the server itself has its policy.
+    /// Returns whether a proxy in front of the server made this error: every response of the server itself has its policy header.
     pub fn is_proxy_error(&self) -> bool {
         let policy = self.0.headers().get("content-security-policy").ok().flatten();
         self.0.status() >= 500 && !policy.is_some_and(|policy| policy.contains("trusted-types default"))
     }
 
-    /// All of the answer as bytes; `None` when the connection ends before.
+    /// Reads the whole body as bytes; `None` if the connection ends before.
     pub async fn bytes(self) -> Option<Vec<u8>> {
         let bytes = JsFuture::from(self.0.array_buffer().ok()?).await.ok()?;
         Some(js_sys::Uint8Array::new(&bytes).to_vec())
     }
 
-    /// All of the answer as text; `None` when the connection ends before.
+    /// Reads the whole body as text; `None` if the connection ends before.
     pub async fn text(self) -> Option<String> {
         JsFuture::from(self.0.text().ok()?).await.ok()?.as_string()
     }
 }
 
-/// Requests an address; `None` when no response comes.
+/// Requests an address; `None` if no response arrives.
 pub async fn fetch(address: &str) -> Option<HttpResponse> {
     response(window().fetch_with_str(address)).await
 }
 
-/// Sends the form that an event is about, with the button that was used, and asks for an answer of that media type. `None` where the
-/// form cannot be read; the answer is `None` when none comes.
+/// Sends the form of an event, with the button that submitted it, and requests a response of that media type. Returns `None` if the form
+/// cannot be read; the future returns `None` if no response arrives.
 pub fn send_form(
     event: &SubmitEvent,
     address: &str,

@@ -11,18 +11,18 @@ use wasm_bindgen_futures::JsFuture;
 
 use super::is_hidden;
 
-/// Keeps the screen on while this lives. Browsers let go of it whenever the page is not seen, so that it is asked for again then;
-/// they may refuse, or know nothing of it: then the screen's own settings count.
+/// Keeps the screen on until it is dropped. Browsers release the lock when the page is hidden, so it is requested again when the page is
+/// visible. A browser may refuse or not support it: then the settings of the system apply.
 #[derive(Default)]
 pub struct WakeLock(Rc<RefCell<Option<JsValue>>>);
 
 impl WakeLock {
-    /// Asks the browser for it, if the page is seen.
+    /// Requests the lock from the browser if the page is visible.
     pub fn request(&self) {
         if is_hidden() {
             return;
         }
-        // The interface is not part of all browsers, and nowhere without encryption.
+        // Not all browsers have this interface, and none has it without encryption.
         let navigator: JsValue = window().navigator().into();
         let Some(promise) = property(&navigator, "wakeLock").and_then(|lock| call(&lock, "request", &"screen".into()))
         else {

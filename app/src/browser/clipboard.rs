@@ -8,10 +8,10 @@ use wasm_bindgen_futures::JsFuture;
 
 use super::frames::run_after;
 
-/// The result is shown for this long: later the text may be another one.
+/// The result is shown this long: after that the text may have changed.
 const SAID: Duration = Duration::from_secs(3);
 
-/// Copies a text, and then says whether it is there: browsers have no clipboard for some pages, and may refuse.
+/// Copies a text and reports the result: browsers have no clipboard for some pages, and may refuse.
 pub fn copy(text: &str, said: RwSignal<Option<&'static str>>) {
     let say = move |is_copied| {
         said.try_set(Some(if is_copied { "copied" } else { "not allowed here" }));

@@ -1,4 +1,4 @@
-//! Events: who listens to the window, and what keys and clicks are meant for.
+//! Listeners on the window, and classification of keys and clicks.
 
 use leptos::ev;
 use leptos::leptos_dom::helpers::WindowListenerHandle;
@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, MouseEvent, MouseEventInit};
 
-/// Listens to the whole window until the component around it is gone.
+/// Listens on the window until the surrounding component is disposed.
 pub fn on_window<E: ev::EventDescriptor + 'static>(event: E, run: impl Fn(E::EventType) + 'static)
 where
     E::EventType: JsCast,
@@ -15,8 +15,8 @@ where
     on_cleanup(move || handle.remove());
 }
 
-/// Listens to the whole window for keys that nothing else took, until the component around it is gone: none that is pressed together with
-/// one that makes another thing of it, and none that writes. `handle` returns whether the key meant something.
+/// Listens on the window for keys that nothing else handled, until the surrounding component is disposed. Ignores keys with a modifier and
+/// keys typed into a field. `handle` returns whether it handled the key.
 pub fn on_key(handle: impl Fn(&ev::KeyboardEvent) -> bool + 'static) {
     on_window(ev::keydown, move |event| {
         let is_meant = is_key(&event) && !event.default_prevented() && !is_writing(&event);
@@ -26,25 +26,24 @@ pub fn on_key(handle: impl Fn(&ev::KeyboardEvent) -> bool + 'static) {
     });
 }
 
-/// Listens to the whole window for an event by its name, until the handle is removed.
+/// Listens on the window for an event by its name, until the handle is removed.
 #[must_use]
 pub fn listen(event: &str, run: impl Fn(Event) + 'static) -> WindowListenerHandle {
     window_event_listener_untyped(event, run)
 }
 
-/// A click that is not meant to open another tab or window: what the page does by itself may take its place.
+/// Returns whether a click is not meant to open another tab or window, so that the page may handle it.
 pub fn is_plain(event: &ev::MouseEvent) -> bool {
     event.button() == 0 && !event.ctrl_key() && !event.meta_key() && !event.shift_key() && !event.alt_key()
 }
 
-/// Returns whether an event is of a key that is pressed without those that make another thing of it. Browsers that fill in forms tell of
-/// keys that are none.
+/// Returns whether an event is of a key without modifiers. Browsers that fill in forms send key events without a key.
 pub fn is_key(event: &ev::KeyboardEvent) -> bool {
     event.is_instance_of::<ev::KeyboardEvent>() && !has_modifier(event)
 }
 
-/// A key that is pressed together with one that makes another thing of it: what the page does with keys is meant without. Many
-/// keyboards of Macs have brackets only together with Option, which is Alt.
+/// Returns whether a modifier is pressed: the page's keys have none. Many keyboards of Macs have brackets only together with Option, which
+/// is Alt.
 pub fn has_modifier(event: &ev::KeyboardEvent) -> bool {
     let is_bracket = || matches!(event.key().as_str(), "[" | "]");
     event.ctrl_key() || event.meta_key() || (event.alt_key() && !is_bracket())
@@ -75,7 +74,8 @@ pub fn click(element: &Element) {
     }
 }
 
-/// Something is being written or chosen where a key was pressed; on a slider or a checkbox the page's keys do what they do elsewhere.
+/// Returns whether the key was pressed in an element in which the viewer types or chooses. On a slider or a checkbox the page's keys work
+/// as elsewhere.
 fn is_writing(event: &ev::KeyboardEvent) -> bool {
     is_on(event, "input:not([type=range], [type=checkbox]), select, textarea")
 }

@@ -1,13 +1,13 @@
-//! Animation frames, timers, and chance.
+//! Animation frames, timers and random numbers.
 
 use std::time::Duration;
 
 use leptos::leptos_dom::helpers::IntervalHandle;
 use leptos::prelude::*;
 
-/// Does something once the effects of what was set have changed the document, before it is drawn.
+/// Runs a function after the effects of changed signals have updated the document, and before the browser draws it.
 pub use leptos::leptos_dom::helpers::queue_microtask as run_after_effects;
-/// Does something with the next animation frame; while the page is hidden none comes.
+/// Runs a function with the next animation frame; a hidden page has none.
 pub use leptos::leptos_dom::helpers::request_animation_frame as next_frame;
 
 /// Runs a function once, after `wait`.
@@ -15,7 +15,7 @@ pub fn run_after(wait: Duration, run: impl FnOnce() + 'static) {
     set_timeout(run, wait);
 }
 
-/// Runs a function in every `period`, until the component around it is gone. Called from effects.
+/// Runs a function in every `period`, until the surrounding component is disposed. Called from effects.
 pub fn run_every(period: Duration, run: impl Fn() + 'static) {
     if let Some(interval) = start_interval(period, run) {
         on_cleanup(move || interval.clear());
@@ -28,7 +28,7 @@ pub fn start_interval(period: Duration, run: impl Fn() + 'static) -> Option<Inte
     set_interval_with_handle(run, period).ok()
 }
 
-/// A number from 0 to 1, another one every time.
+/// Returns a random number from 0 to 1.
 pub fn chance() -> f64 {
     js_sys::Math::random()
 }

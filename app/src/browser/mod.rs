@@ -1,10 +1,9 @@
-//! Functions of the browser, in one place: all calls go through this module, and nothing else of the application names the browser's
-//! functions (`server/tests/all/architecture.rs` holds the sources to that; types of events and elements may stand anywhere, and the
-//! painter of the canvas is [`crate::score::canvas`]).
+//! The browser's functions in one place: nothing else in the application names them. `server/tests/all/architecture.rs` checks the sources.
+//! Types of events and elements may be used anywhere; the painter of the canvas is [`crate::score::canvas`].
 //!
-//! Everything here runs in browsers only, from effects and event handlers. What it asks for and does not get (forbidden storage, no
-//! clipboard, no sound) is told as `None` or `false`, never as a panic. What goes on until somebody ends it is a guard, which ends it
-//! when it is dropped, or a handle of Leptos, which whoever began it clears.
+//! Everything here runs in browsers only, from effects and event handlers. A function that the browser lacks or refuses (storage,
+//! clipboard, sound) returns `None` or `false` and does not panic. Something that lasts is a guard, which ends it when dropped, or a handle
+//! of Leptos, which its caller clears.
 
 mod address;
 mod answer;

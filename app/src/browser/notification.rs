@@ -1,4 +1,4 @@
-//! Notifications: what the viewer's system shows beside the browser.
+//! Notifications, which the viewer's system shows outside of the browser.
 
 use leptos::prelude::*;
 use wasm_bindgen_futures::JsFuture;
@@ -26,15 +26,15 @@ impl Notifications {
         Notification::permission() == NotificationPermission::Denied
     }
 
-    /// Asks the viewer to allow them; [`Self::is_granted`] returns the answer afterwards.
+    /// Asks the viewer for permission; afterwards [`Self::is_granted`] returns the answer.
     pub async fn request_permission(self) {
         if let Ok(answer) = Notification::request_permission() {
             let _ = JsFuture::from(answer).await;
         }
     }
 
-    /// Shows one, in the place of the last one about the same, with the icon of the tab. Returns false where the browser refuses to:
-    /// telephones do, whatever the viewer allows.
+    /// Shows a notification, which replaces the last one about the same subject, with the icon of the tab. Returns false if the browser
+    /// refuses: telephones do, even with the viewer's permission.
     pub fn show(self, about: &str, title: &str, body: &str) -> bool {
         let options = NotificationOptions::new();
         options.set_body(body);

@@ -4,27 +4,27 @@ use send_wrapper::SendWrapper;
 use wasm_bindgen::JsValue;
 use web_sys::{AudioContext, AudioContextState};
 
-/// Volume at the begin of a tone.
+/// Volume at the beginning of a tone.
 const VOLUME: f32 = 0.15;
-/// Volume at its end, which nobody hears.
+/// Volume at the end of a tone: inaudible.
 const SILENCE: f32 = 0.001;
 /// Duration of a tone.
 const SECONDS: f64 = 0.5;
 
-/// The sound of a page, until it is dropped.
+/// Sound output of a page, until it is dropped.
 pub struct Sound(SendWrapper<AudioContext>);
 
 impl Sound {
-    /// The sound of this page; `None` where the browser has none.
+    /// Opens the sound output of this page; `None` if the browser has none.
     pub fn new() -> Option<Self> {
         AudioContext::new().ok().map(|audio| Self(SendWrapper::new(audio)))
     }
 
-    /// Plays tones: the frequency of each in hertz, and after how many seconds it begins. Browsers may want to be allowed to play
-    /// sound first ([`Self::allow`]); until then nothing is heard.
+    /// Plays tones: the frequency of each in hertz, and the delay in seconds until it begins. Until the viewer allows sound
+    /// ([`Self::allow`]) nothing is heard.
     pub fn play(&self, tones: &[(f32, f64)]) {
-        // Its clock stands, because it was not allowed yet or was interrupted: tones would be kept, and all of them be heard together once
-        // it goes on.
+        // A context that is not running (not allowed yet, or interrupted) would queue the tones and play all of them together when it
+        // resumes.
         if self.0.state() != AudioContextState::Running {
             return;
         }
@@ -34,7 +34,7 @@ impl Sound {
         }
     }
 
-    /// Lets the browser play sound from here on. Called when the viewer clicks: browsers wait for that.
+    /// Allows sound from now on. Called on a click of the viewer, which browsers require.
     pub fn allow(&self) {
         let _ = self.0.resume(); // refused: nothing is heard
     }

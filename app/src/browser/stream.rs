@@ -1,17 +1,17 @@
-//! A stream of events that the server tells.
+//! Server-sent events.
 
 use send_wrapper::SendWrapper;
 use wasm_bindgen::prelude::*;
 use web_sys::{EventSource, MessageEvent};
 
-/// A stream of events, until it is dropped. The browser itself connects again where it is interrupted.
+/// A stream of server-sent events, until it is dropped. The browser reconnects by itself.
 pub struct Stream {
     source: SendWrapper<EventSource>,
     _listener: SendWrapper<Closure<dyn FnMut(MessageEvent)>>,
 }
 
 impl Stream {
-    /// Listens to what the server tells at an address, each time as text; `None` where the browser has no streams.
+    /// Subscribes to the events at an address and passes the text of each one; `None` if the browser does not support streams.
     pub fn open(address: &str, on_event: impl Fn(&str) + 'static) -> Option<Self> {
         let source = EventSource::new(address).ok()?;
         let listener = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {

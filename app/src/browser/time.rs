@@ -4,24 +4,24 @@ use leptos::prelude::*;
 use timeline::Millis;
 use wasm_bindgen::prelude::*;
 
-/// Milliseconds since the page began, never going back.
+/// Returns the milliseconds since the page was opened; never decreases.
 pub fn page_millis() -> f64 {
     window().performance().map_or(0.0, |performance| performance.now())
 }
 
-/// The browser's time of day.
+/// Returns the time of the browser's clock.
 pub fn now_millis() -> Millis {
     js_sys::Date::now() as Millis
 }
 
-/// Returns the offset of the viewer's zone behind UTC at that time.
+/// Returns the offset of the viewer's zone behind UTC at a time.
 pub fn behind_utc_millis(at_millis: Millis) -> Millis {
     let date = js_sys::Date::new(&JsValue::from_f64(at_millis as f64));
     (date.get_timezone_offset() * 60_000.0) as Millis
 }
 
-/// Time of day in a zone (the viewer's own where the name is empty) and the name of that zone then; UTC where the browser
-/// knows no such zone.
+/// Returns the time of day in a zone (the viewer's own for an empty name) and the name of the zone at that time; UTC if the browser does
+/// not know the zone.
 pub fn time_in(zone: &str, at_millis: Millis) -> (String, String) {
     let told = || {
         let text = told_in(zone, at_millis, "toLocaleTimeString", "en-GB", Some("long"))?;
@@ -31,14 +31,14 @@ pub fn time_in(zone: &str, at_millis: Millis) -> (String, String) {
     told().unwrap_or_else(|| (timeline::words::clock(at_millis), "UTC".to_owned()))
 }
 
-/// The date in a zone, "2026-11-23"; in UTC where the browser knows no such zone.
+/// Returns the date in a zone, "2026-11-23"; in UTC if the browser does not know the zone.
 pub fn date_in(zone: &str, at_millis: Millis) -> String {
-    // Swedish dates are written as ISO 8601 has them.
+    // Swedish dates have the format of ISO 8601.
     let told = told_in(zone, at_millis, "toLocaleDateString", "sv-SE", None);
     told.unwrap_or_else(|| timeline::words::date(at_millis))
 }
 
-/// What a method of a date makes of a time in a zone, in a locale and a style; `None` where the browser knows no such zone.
+/// Calls a method of `Date` with a zone, a locale and a style; `None` if the browser does not know the zone.
 fn told_in(zone: &str, at_millis: Millis, method: &str, locale: &str, style: Option<&str>) -> Option<String> {
     let options = js_sys::Object::new();
     for (name, value) in [("timeZone", Some(zone).filter(|zone| !zone.is_empty())), ("timeStyle", style)] {
@@ -47,12 +47,12 @@ fn told_in(zone: &str, at_millis: Millis, method: &str, locale: &str, style: Opt
         }
     }
     let date = js_sys::Date::new(&JsValue::from_f64(at_millis as f64));
-    // Throws when there is no such zone.
+    // The call throws if the zone does not exist.
     let tell: js_sys::Function = js_sys::Reflect::get(&date, &method.into()).ok()?.dyn_into().ok()?;
     tell.call2(&date, &locale.into(), &options).ok()?.as_string()
 }
 
-/// The form that pages give an offset which has no name: browsers say "GMT+5:30", pages "UTC+05:30".
+/// Formats an offset without a name as pages do: browsers return "GMT+5:30", pages show "UTC+05:30".
 fn offset(name: &str) -> Option<String> {
     let offset = name.strip_prefix("GMT")?;
     let sign = offset.chars().next().filter(|sign| matches!(sign, '+' | '-'))?;
@@ -60,7 +60,7 @@ fn offset(name: &str) -> Option<String> {
     Some(format!("UTC{sign}{:02}:{minutes}", hours.parse::<u8>().ok()?))
 }
 
-/// A moment as people write it: "2026-11-21T14:02:05.250Z".
+/// Formats a time as ISO 8601: "2026-11-21T14:02:05.250Z".
 pub fn iso(at_millis: Millis) -> String {
     js_sys::Date::new(&JsValue::from_f64(at_millis as f64)).to_iso_string().into()
 }

@@ -2,13 +2,13 @@
 
 use leptos::prelude::*;
 
-/// Letters may reach so far out of the last line of an element, in pixels.
+/// Letters may extend this far below the last line of an element, in pixels.
 const LETTERS_BEYOND_PX: i32 = 4;
 
-/// Where an element is in the window, in pixels.
+/// Position and size of an element in the window, in pixels.
 pub type Rect = web_sys::DomRect;
 
-/// The page cannot be seen: another tab is, or the screen is off.
+/// Returns whether the page is hidden, by another tab or because the screen is off.
 pub fn is_hidden() -> bool {
     document().hidden()
 }
@@ -18,12 +18,12 @@ pub fn matches(query: &str) -> bool {
     window().match_media(query).ok().flatten().is_some_and(|query| query.matches())
 }
 
-/// Height of what is seen of the page, in pixels; `None` where the browser does not tell it.
+/// Returns the height of the window, in pixels; `None` if the browser does not report it.
 pub fn window_height_px() -> Option<f64> {
     window().inner_height().ok().and_then(|height| height.as_f64())
 }
 
-/// Size of an element's letters, in pixels; `None` where the browser does not tell it.
+/// Returns the font size of an element, in pixels; `None` if the browser does not report it.
 pub fn font_size_px(element: &web_sys::Element) -> Option<f64> {
     let style = window().get_computed_style(element).ok().flatten()?;
     style.get_property_value("font-size").ok()?.trim_end_matches("px").parse().ok()
@@ -39,7 +39,7 @@ pub fn scrolled_px() -> f64 {
     window().scroll_y().unwrap_or(0.0)
 }
 
-/// Scrolls the page so far, in pixels.
+/// Scrolls the page to this position, in pixels.
 pub fn scroll_to_px(to: f64) {
     window().scroll_to_with_x_and_y(0.0, to);
 }

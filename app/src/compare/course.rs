@@ -16,26 +16,26 @@ pub struct Course {
     pub revision: u64,
     /// Images of its template, joined.
     pub images: String,
-    /// When it began, or was first seen.
+    /// When it began, or was first observed.
     pub started_millis: Millis,
-    /// Time until it was complete; `None` when it was not, or its begin or end was not seen.
+    /// Duration until it was complete; `None` if it was not complete, or its beginning or end was not observed.
     pub took_millis: Option<Millis>,
-    /// It was complete.
+    /// Whether it was complete.
     pub is_complete: bool,
-    /// It still goes on.
+    /// Whether it is still in progress.
     pub is_going_on: bool,
     /// Number of desired replicas.
     pub replicas: u32,
-    /// Number of available pods, by time after its begin.
+    /// Number of available pods, by time since its beginning.
     pub available: Vec<(Millis, u32)>,
-    /// From its begin to its end, or to the present.
+    /// Time from its beginning to its end, or to the present.
     pub span_millis: Millis,
     /// Startup of its pods.
     pub startup: Option<Startup>,
 }
 
 impl Course {
-    /// The course of the last rollout of a revision; `None` when there is none.
+    /// Collects the course of the last rollout of a revision; `None` if there is none.
     pub fn from_model(model: &Model, deployment: Uid, revision: u64, now: Now) -> Option<Self> {
         let deployment = model.deployments.get(&deployment)?;
         let index = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision)?;

@@ -1,5 +1,5 @@
-//! Compares a rollout with earlier ones, in sentences. Counts only complete rollouts that replaced something. Predicts an end only
-//! where enough of them took longer than this one has taken so far.
+//! Compares a rollout with earlier ones, in sentences. Counts only complete rollouts that replaced another revision. Predicts an end only
+//! if enough of them took longer than this one has taken so far.
 
 use timeline::Millis;
 use timeline::episodes::EpisodeRow;
@@ -7,10 +7,10 @@ use timeline::words::{count, duration_in_words};
 
 use crate::measure::{ENOUGH, RolloutProgress, comparison_words, earlier, expected, median};
 
-/// Rollouts with at most so many times as many replicas are compared, and with at least that part.
+/// Two rollouts are comparable if their numbers of replicas differ by at most this factor.
 const ALIKE: u32 = 2;
 
-/// A rollout of so many replicas is compared with the other one: that one replaced something, and is of a similar size.
+/// Returns whether a rollout of `replicas` is comparable with `other`, which must have replaced another revision and be of a similar size.
 pub fn is_alike(replicas: u32, other: &EpisodeRow) -> bool {
     let (few, many) = (replicas.min(other.replicas), replicas.max(other.replicas));
     many <= few.saturating_mul(ALIKE) && !other.is_first()
@@ -24,7 +24,7 @@ pub fn comparable(this: &EpisodeRow, before: &[EpisodeRow]) -> Vec<Millis> {
     took
 }
 
-/// Compares it with earlier ones, a sentence for each measure; none where there is nothing to compare with.
+/// Compares a rollout with earlier ones, a sentence for each measure; empty if there are none to compare with.
 pub fn sentences(this: &EpisodeRow, progress: RolloutProgress, before: &[EpisodeRow]) -> Vec<String> {
     let alike: Vec<&EpisodeRow> = before.iter().filter(|other| is_alike(this.replicas, other)).collect();
     let took = comparable(this, before);
@@ -135,7 +135,7 @@ mod tests {
         let before = before(&[31_000, 24_000, 51_000]);
         let told = |replicas| sentences(&of_size(replicas), RolloutProgress::Complete(9_000), &before).len();
         assert_eq!([9, 8, 2, 1].map(told), [0, 1, 1, 0]);
-        // The picture has the same ones.
+        // The chart uses the same rollouts.
         assert_eq!([9, 8, 2, 1].map(|replicas| is_alike(replicas, &before[0])), [false, true, true, false]);
     }
 

@@ -1,7 +1,7 @@
-//! A rollout beside those before it: what its course was, where it stands among them, and how long it may still take.
+//! Compares a rollout with earlier ones: its course, its rank among them, and the time that it may still take.
 //!
-//! All times are of arrival here, and all of it is derived from what was observed: a rollout of which the begin or the end was not seen
-//! has no duration, and a pod whose creation was not seen no start.
+//! All times are arrival times at Rollcast, and everything is derived from observations: a rollout whose beginning or end was not observed
+//! has no duration, and a pod whose creation was not observed has no startup time.
 
 pub mod course;
 pub mod earlier;
@@ -13,7 +13,7 @@ use timeline::{Uid, Workload};
 pub use self::course::Course;
 use crate::link_preview::{Preview, page_title};
 
-/// The page of a comparison.
+/// Content of the page that compares a rollout with earlier ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparePayload {
     /// The workload whose rollouts are compared.
@@ -22,20 +22,20 @@ pub struct ComparePayload {
     pub uid: Uid,
     /// Course of the rollout that is compared.
     pub course: Course,
-    /// When it began, as it is told.
+    /// When it began, formatted.
     pub began: String,
-    /// The zone in which times are told: "UTC", or "UTC+02:00".
+    /// The zone of the times: "UTC", or "UTC+02:00".
     pub zone: String,
-    /// The one that it is laid over.
+    /// The rollout that is drawn over the course; `None` if there is none.
     pub other: Option<Course>,
-    /// Earlier rollouts, the last one first, each with the formatted time of its begin.
+    /// Earlier rollouts, the latest first, each with the formatted time of its beginning.
     pub before: Vec<(String, EpisodeRow)>,
-    /// Where it stands among them, a sentence each.
+    /// Sentences that compare it with the earlier ones.
     pub said: Vec<String>,
 }
 
 impl ComparePayload {
-    /// The page's title.
+    /// Returns the title of the page.
     pub fn title(&self) -> String {
         let Workload { namespace, name, .. } = &self.workload;
         page_title(&format!("Revision {} compared", self.course.revision), namespace, name)

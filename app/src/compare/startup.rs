@@ -1,4 +1,4 @@
-//! Startup of pods: the duration of each step from their creation to their counting.
+//! Startup of pods: the duration of each step from creation to being available.
 
 use timeline::Millis;
 use timeline::model::{Pod, PodState};
@@ -8,17 +8,17 @@ use timeline::words::safe;
 use crate::detail::pod::{STEPS, start};
 use crate::measure::median;
 
-/// Pods that are shown one by one.
+/// Maximum number of pods that are listed one by one.
 const MOST: usize = 60;
 
 /// Startup of the pods of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Startup {
-    /// The steps, in order; only those that some pod made.
+    /// The steps, in order; only those that at least one pod completed.
     pub steps: Vec<StepTimes>,
-    /// From creation to the last step: that of half of the pods, and that of the slowest; `None` while none has made all steps.
+    /// Duration of the whole startup: the median and the slowest; `None` while no pod has completed all steps.
     pub whole: Option<(Millis, Millis)>,
-    /// Pods, the slowest first.
+    /// The pods, slowest first.
     pub pods: Vec<PodStart>,
     /// Number of further pods.
     pub more: u32,
@@ -29,15 +29,15 @@ pub struct Startup {
 pub struct StepTimes {
     /// Name of the step: "scheduled".
     pub name: &'static str,
-    /// State of a pod until it has made the step.
+    /// State of a pod until it completes the step.
     pub state: PodState,
     /// Number of pods that completed it.
     pub pods: u32,
-    /// Half of them within this time.
+    /// Median duration.
     pub median_millis: Millis,
     /// Duration for the slowest pod.
     pub slowest_millis: Millis,
-    /// Which one that was.
+    /// Name of the slowest pod.
     pub slowest: String,
 }
 
@@ -57,14 +57,14 @@ impl PodStart {
         is_whole.then(|| Self { name: safe(&pod.name), steps })
     }
 
-    /// From its creation to the last step that it made.
+    /// Returns the time from creation to the last completed step.
     pub fn whole_millis(&self) -> Millis {
         self.steps.iter().sum()
     }
 }
 
 impl Startup {
-    /// Collects the startup of pods; `None` when no creation was seen.
+    /// Collects the startup of pods; `None` if no creation was observed.
     pub fn from_pods<'p>(pods: impl Iterator<Item = &'p Pod>, now: Now) -> Option<Self> {
         let mut pods: Vec<PodStart> = pods.filter_map(|pod| PodStart::from_pod(pod, now)).collect();
         pods.sort_by(|one, other| (other.whole_millis(), &one.name).cmp(&(one.whole_millis(), &other.name)));
@@ -82,7 +82,7 @@ impl Startup {
             })
         });
         let steps = steps.collect();
-        // Pods that have not made every step yet have no whole.
+        // Pods that have not completed every step have no total duration.
         let whole = pods.iter().filter(|pod| pod.steps.len() == STEPS.len()).map(PodStart::whole_millis);
         let whole = median(whole.clone()).zip(whole.max());
         let more = pods.len().saturating_sub(MOST) as u32;

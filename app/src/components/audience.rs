@@ -1,4 +1,4 @@
-//! The foot of a page: the viewer whose permissions it shows, or that it is open to everybody.
+//! The footer of a page: the viewer whose permissions apply, or that the page is open to everyone.
 
 use leptos::prelude::*;
 use timeline::address::at;
@@ -9,27 +9,27 @@ pub enum Audience {
     /// Users of this machine: the server listens on loopback only.
     #[default]
     Nobody,
-    /// Everybody who reaches the address: nobody is asked who they are.
+    /// Everyone who reaches the address: there is no sign-in.
     Everybody,
-    /// Somebody who signed in.
+    /// A viewer who signed in.
     Known {
-        /// The name that they signed in with.
+        /// The name of the viewer.
         name: String,
-        /// Whether they can sign out here; where a proxy knows who they are, they cannot.
+        /// Whether the viewer can sign out here: not if a proxy identifies them.
         can_leave: bool,
-        /// They can make links for people without an account.
+        /// Whether the viewer can make share links.
         can_share: bool,
     },
-    /// Somebody who came by a link.
+    /// A viewer who opened a share link.
     ByLink {
-        /// The name of whoever made the link.
+        /// The name of the viewer who made the link.
         maker: String,
-        /// Until when the link opens anything, in words.
+        /// When the link expires, in words.
         until: String,
     },
 }
 
-/// The foot of a page; where only this machine looks there is none.
+/// The footer of a page. Renders nothing if only this machine can connect.
 #[component]
 pub fn Footer() -> impl IntoView {
     match use_context::<Audience>().unwrap_or_default() {

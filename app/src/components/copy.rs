@@ -1,13 +1,13 @@
-//! A button that copies a text and says so.
+//! A button that copies a text and shows the result.
 
 use leptos::prelude::*;
 
 use crate::browser;
 
-/// The button. Where a browser has no clipboard for the page, the text can be taken from beside it.
+/// The button. If a browser has no clipboard for the page, the viewer can select the text beside it.
 #[component]
 pub fn CopyButton(
-    /// The text that the button copies, as it is when it is used.
+    /// The text to copy, read when the button is used.
     #[prop(into)]
     text: Signal<String>,
     #[prop(default = "Copy")] label: &'static str,
@@ -17,7 +17,7 @@ pub fn CopyButton(
     view! { <button type="button" aria-live="polite" data-copied=copied on:click=copy>{label}{copy_result(copied)}</button> }
 }
 
-/// The result, behind the text of the button.
+/// Renders the result behind the text of the button.
 pub fn copy_result(copied: RwSignal<Option<&'static str>>) -> impl IntoView {
     move || copied.get().map(|said| view! { " \u{b7} "<span>{said}</span> })
 }

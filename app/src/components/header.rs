@@ -1,5 +1,5 @@
-//! The header: the same on every page, so that nobody looks for anything. First the product and its pages, then where this page is, then what can be done here,
-//! and how live it is.
+//! The header, with the same order on every page: the product and its pages, the place of this page, the actions of this page, and its
+//! connection.
 
 use leptos::prelude::*;
 use timeline::Workload;
@@ -11,22 +11,22 @@ use timeline::words::safe;
 use crate::exported::Exported;
 use crate::payload::Site;
 
-/// The page of the header that is shown, or that is above the one that is shown.
+/// The section of the header to which the page belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     /// The list of Deployments, or a page below it.
     Deployments,
-    /// The rollouts that are kept, or one beside others.
+    /// The stored rollouts, or a comparison of one with others.
     History,
     /// The wall.
     Wall,
-    /// Links for people without an account.
+    /// Share links, for people without an account.
     Links,
     /// Another page.
     Other,
 }
 
-/// Path to a page: cluster, namespace, Deployment. The first empty name ends it.
+/// Path of a page: cluster, namespace, Deployment. Ends at the first empty name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Breadcrumbs {
     /// Name of the cluster.
@@ -35,23 +35,23 @@ pub struct Breadcrumbs {
     pub namespace: String,
     /// Name of the workload.
     pub name: String,
-    /// Address of the workload's page, where the page is another one.
+    /// Address of the workload's page, if this page is another one.
     pub page: Option<String>,
 }
 
 impl Breadcrumbs {
-    /// The trail of a workload's own page.
+    /// Returns the breadcrumbs of a workload's own page.
     pub fn for_workload(workload: &Workload) -> Self {
         let Workload { cluster, namespace, name, .. } = workload.clone();
         Self { cluster, namespace, name, page: None }
     }
 
-    /// The trail of a page below a workload's.
+    /// Returns the breadcrumbs of a page below a workload's page.
     pub fn below(workload: &Workload) -> Self {
         Self { page: Some(address::workload(workload)), ..Self::for_workload(workload) }
     }
 
-    /// Each part with the address that it leads to; the last one leads nowhere unless the page is below it.
+    /// Returns each part with its address; the last part has none unless the page is below it.
     fn parts(self) -> Vec<(String, Option<String>)> {
         let Self { cluster, namespace, name, page } = self;
         let to_namespace = address::namespace(&cluster, &namespace);
@@ -64,7 +64,7 @@ impl Breadcrumbs {
         parts
     }
 
-    /// Returns the address of the history of the page.
+    /// Returns the address of the history of the workload or namespace of the page.
     pub fn history_address(self) -> String {
         let Self { cluster, namespace, name, .. } = self;
         Search { cluster, namespace, name, ..Search::default() }.address()
@@ -74,19 +74,19 @@ impl Breadcrumbs {
 /// The header of a page.
 #[component]
 pub fn Header(
-    /// The part of the site that the page belongs to.
+    /// The section of the page.
     section: Section,
-    /// Where the page is.
+    /// The breadcrumbs of the page.
     #[prop(optional, into)]
     trail: Signal<Breadcrumbs>,
-    /// Address of the wall that shows what the page shows; the wall of everything where none is given.
+    /// Address of the wall with the same content; by default the wall of all Deployments.
     #[prop(optional, into)]
     wall: MaybeProp<String>,
     /// Buttons of the page, and its connection.
     #[prop(optional)]
     children: Option<Children>,
 ) -> impl IntoView {
-    // A file leads nowhere: there is no server behind it.
+    // A file has no server, so its header has no links.
     let is_file = Exported::of_app().is_some();
     let current = move |of: Section| {
         let is_itself = || trail.with(|trail| trail.name.is_empty());
@@ -116,7 +116,7 @@ pub fn Header(
     }
 }
 
-/// The parts of a trail. The last one gives way last, so that it is always there; all of each is in its title.
+/// Renders the breadcrumbs. The last part is cut last if there is little room, and each title has the whole name.
 fn crumbs(trail: Breadcrumbs, is_file: bool) -> impl IntoView {
     let parts = trail.parts();
     let last = parts.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! Search of the history: one field, a time, and links for those who do not write.
+//! Search of the history: one text field, a time range, and links for common filters.
 
 use leptos::prelude::*;
 use timeline::address::at;
@@ -6,16 +6,16 @@ use timeline::address::at;
 use timeline::episodes::search::KINDS;
 use timeline::episodes::{LENGTHS, OUTCOMES, Search, TIMES};
 
-/// Times that are always in view.
+/// Times that are always visible.
 const FIRST_TIMES: [&str; 3] = ["hour", "day", "week"];
-/// How a time is written in a field; what stands there while a field is empty.
+/// Format of a time in a field; the placeholder of an empty field.
 const TIME_FORMAT: &str = "yyyy-mm-dd hh:mm";
 
-/// The form: everything but the time is written in one field. Each choice and each filter that is in force is a link.
+/// The form: everything but the time is typed into one field. Each choice and each active filter is a link.
 #[component]
 pub fn HistorySearch(
     search: Search,
-    /// Since and until when, as the form's fields have times.
+    /// Start and end of the time range, in the format of the fields.
     times: [String; 2],
 ) -> impl IntoView {
     let link = |words: &'static str, is_chosen: bool, to: Search| {
@@ -40,7 +40,7 @@ pub fn HistorySearch(
         .map(|(_, millis, words)| link(words, search.longer_millis == Some(millis), longer(Some(millis))))
         .collect_view();
     let trouble = Search { had_trouble: !search.had_trouble, ..search.clone() };
-    // What a word for a time stands for is shown, and stays that word until somebody writes a time.
+    // A relative time ("day") is shown as its time, and stays relative until the viewer edits the field.
     let [since, until] =
         times.map(|time| if search.when.is_empty() { (time, String::new()) } else { (String::new(), time) });
     let field = |name: &'static str, (value, stands_for): (String, String)| {

@@ -1,10 +1,10 @@
-//! An image where there is little room: its tag is shown whole.
+//! An image name in little room, with its tag always whole.
 
 use leptos::prelude::*;
 
 use crate::images::ImageText;
 
-/// The images of a template, or how they changed. Their whole names are shown to whoever points at them.
+/// The images of a template, or how they changed. The tooltip has the whole names.
 #[component]
 pub fn ImageName(#[prop(into)] text: Signal<ImageText>) -> impl IntoView {
     view! {

@@ -1,4 +1,4 @@
-//! The visible parts of the pages: a file for each, with the small components that only it uses.
+//! The visible parts of the pages: one file each, with the small components that only that part uses.
 
 #[cfg(feature = "ssr")]
 pub mod audience;

@@ -1,4 +1,4 @@
-//! Bars that concern the page as a whole, whichever page it is.
+//! Notices about the page as a whole, the same on all pages.
 
 use leptos::prelude::*;
 
@@ -6,7 +6,7 @@ use crate::browser::STOPPED;
 use crate::components::banner::Banner;
 use crate::live::client::Live;
 
-/// Bars for what is wrong with the page as a whole.
+/// Notices about problems of the page as a whole.
 #[component]
 pub fn Notices() -> impl IntoView {
     let trouble = Live::of_app().trouble;

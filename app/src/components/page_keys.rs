@@ -1,4 +1,4 @@
-//! The keys that every page has, and the list of the keys that a page has.
+//! Keys that work on every page, and the help that lists the keys of a page.
 
 use leptos::prelude::*;
 
@@ -8,13 +8,13 @@ use crate::zone::Zone;
 
 const LIST: &str = "keys";
 
-/// A key, and what it does.
+/// A key and its effect.
 pub type Key = (&'static str, &'static str);
 
 /// The keys of every page.
 const EVERYWHERE: [Key; 2] = [("Z", "your time zone, or UTC"), ("?", "these keys")];
 
-/// Listens for Z, between the viewer's own zone and UTC, and for ?, which opens the list of keys. Renders nothing.
+/// Listens for Z, which switches between the viewer's zone and UTC, and for ?, which opens the list of keys. Renders nothing.
 #[component]
 pub fn PageKeys() -> impl IntoView {
     let zone = Zone::of_page();

@@ -1,4 +1,4 @@
-//! A rollout that is kept, as a row of the history.
+//! A stored rollout, as a row of the history.
 
 use leptos::prelude::*;
 use timeline::address;
@@ -7,12 +7,12 @@ use timeline::words::safe;
 
 use crate::images::ImageText;
 
-/// One rollout or other episode: how it ended, of which workload, from which images to which, and what can be done with it.
+/// One rollout or other episode: its result, workload, images, and links to actions.
 #[component]
 pub fn PastRolloutRow(
     began: String,
     rollout: EpisodeRow,
-    /// The offset from UTC in which times are told.
+    /// The offset from UTC of the times.
     zone: String,
 ) -> impl IntoView {
     let Status { mark, word, note } = rollout.status();
@@ -23,7 +23,7 @@ pub fn PastRolloutRow(
     let images = ImageText::change(&rollout.images_before, &rollout.images);
     let all_images = images.whole.clone();
     let cause = rollout.cause_words();
-    // Keys lead to the name of a row, which plays it.
+    // The keys of the history lead to the name of a row, which plays the rollout.
     let named = if rollout.is_kept {
         view! { <a class="name" href=rollout.play_address() title=format!("{name}: play it")>{name.clone()}</a> }
             .into_any()
@@ -74,7 +74,7 @@ fn Actions(rollout: EpisodeRow, name: String) -> impl IntoView {
         view! { <p>"Its pods are no longer in the history."</p> }.into_any()
     };
     let label = format!("Actions for {name}, revision {}", rollout.revision);
-    // Of menus with one name one is open.
+    // Menus with the same name are exclusive: only one is open at a time.
     view! {
         <details class="menu" name="actions">
             <summary aria-label=label.clone() title=label>"\u{22ef}"</summary>

@@ -1,12 +1,11 @@
-//! Something that opens above the page. The browser closes it with Esc and with a click beside it, and gives the focus back; all of that
-//! works without scripts.
+//! A popup above the page. The browser closes it on Esc and on a click outside, and restores the focus; this works without scripts.
 
 use leptos::prelude::*;
 
-/// A button, and what it opens.
+/// A button, and the popup that it opens.
 #[component]
 pub fn Popup(
-    /// Id of what is opened, by which tests find it, too.
+    /// Id of the popup; also its test id.
     id: &'static str,
     /// Text of the button, and heading of the popup.
     label: &'static str,

@@ -1,17 +1,17 @@
-//! Link preview in the document's head, which chats read.
+//! The preview of a link in the document's head, which chat clients read.
 
 use leptos::prelude::*;
 use leptos_meta::Meta;
 
 use crate::link_preview::Preview;
 
-/// Origin of this server, such as "https://rollcast.example.com": pictures of previews need whole addresses. The server sets it
-/// for the pages that it renders.
+/// Origin of this server, such as "https://rollcast.example.com": pictures of previews need absolute addresses. The server sets it for the
+/// pages that it renders.
 #[derive(Clone)]
 pub struct Origin(pub String);
 
-/// Writes into the document's head what a chat shows of a link to the page whose component calls this. Whoever reads it runs no
-/// program, so only the server makes and writes it; in the browser this does nothing.
+/// Writes into the document's head what chat clients show of a link to the calling page. Those clients run no program, so only the server
+/// writes it; in the browser this does nothing.
 pub fn preview(of: impl FnOnce() -> Preview) {
     if !cfg!(feature = "ssr") {
         return;
@@ -27,6 +27,6 @@ pub fn preview(of: impl FnOnce() -> Preview) {
         <Meta property="og:site_name" content="Rollcast"/>
         {image}
     };
-    // Rendering them sends them to the head; where the page is they leave nothing, and the browser expects nothing there.
+    // Rendering moves the tags to the head. Nothing remains in the body, and the browser expects nothing there.
     let _ = metas.to_html();
 }

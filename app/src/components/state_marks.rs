@@ -1,4 +1,4 @@
-//! The marks of states and the points of the axis as legends explain them, and which states there are to explain.
+//! Marks of states and of the axis, as legends explain them, and the states that they explain.
 
 use leptos::prelude::*;
 use timeline::model::PodState;
@@ -8,8 +8,7 @@ use crate::components::rollout::bars::{dashes, filling};
 use crate::components::tokens::Token;
 use crate::score::ink::{Ink, PodLook};
 
-/// Returns the states in the order of a pod's life, without the one that pods of a Deployment seldom come to. A pod that is gone has no
-/// mark.
+/// Returns the states in the order of a pod's life, without the one that pods of a Deployment rarely have. A deleted pod has no mark.
 pub fn usual_states() -> impl Iterator<Item = PodState> {
     PodState::ALL.into_iter().filter(|state| !matches!(state, PodState::Finished | PodState::Gone))
 }

@@ -1,4 +1,4 @@
-//! The title of the page: tabs and windows show how things stand.
+//! The title of the page: tabs and windows show the status.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use leptos_meta::Title;
 use crate::browser;
 use crate::context::ReachedTitle;
 
-/// The title of a page that was reached is announced this much later, when it mostly knows what it shows.
+/// Delay before a newly opened page announces its title; by then its content has usually loaded.
 const SETTLED: Duration = Duration::from_secs(1);
 
 #[component]
 pub fn PageTitle(
     text: Signal<String>,
-    /// What the page shows, where links lead to the same page of something else: that is a page that was reached as well.
+    /// Subject of the page, if its links lead to the same page of another subject: that also counts as a newly opened page.
     #[prop(optional)]
     place: Option<Memo<String>>,
 ) -> impl IntoView {
-    // The server writes titles after everything else, when signals of components are gone: it gets the text as it is now. It writes
-    // them as they are, so nothing in them may begin an element.
+    // The server writes titles last, when signals of components are disposed, so it gets the present text. It does not escape them, so the
+    // text must not contain the start of an element.
     let harmless = |text: String| text.replace('<', "‹");
     let now = ArcRwSignal::new(harmless(text.get_untracked()));
     let said = now.clone();

@@ -1,5 +1,5 @@
-//! Tokens: one mark per state, always colour and shape. Each is drawn once per document, around (0, 0) with radius 8, and used by
-//! name.
+//! Tokens: one mark for each state, by colour and shape. Each is drawn once in a document, around (0, 0) with radius 8, and referenced by
+//! id.
 
 use leptos::prelude::*;
 use timeline::model::PodState;
@@ -19,7 +19,7 @@ pub fn Drawings() -> impl IntoView {
     }
 }
 
-/// The mark of a state. A pod that is gone has none.
+/// Renders the mark of a state. A deleted pod has none.
 fn shape(state: PodState) -> AnyView {
     let ring = |radius: &'static str, dashes: Option<&'static str>| {
         view! { <circle r=radius class="token-ring" stroke-dasharray=dashes></circle> }
@@ -42,7 +42,7 @@ fn shape(state: PodState) -> AnyView {
     }
 }
 
-/// A pattern as it is on paper; pictures turn and stretch it.
+/// A pattern in its own coordinates; pictures rotate and scale it.
 #[component]
 fn Tile(pattern: &'static Pattern) -> impl IntoView {
     let Pattern { name, colour, degrees, side, ground, stripe } = *pattern;

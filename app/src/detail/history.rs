@@ -7,32 +7,32 @@ use timeline::{Change, Millis, Model};
 
 use super::lines::joined;
 
-/// Lines of a pod's history that are kept; older ones go.
+/// Maximum number of lines of a pod's history; older ones are dropped.
 const MOST_LINES: usize = 60;
 
 /// A line of a pod's history.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Span {
-    /// When it began.
+    /// When the state began.
     pub at_millis: Millis,
     /// State from then on, as a sentence.
     pub text: String,
-    /// Duration of the state; at least, where it began before the observation.
+    /// Duration of the state; a lower bound if it began before the observation.
     pub lasted_millis: Millis,
-    /// It was so before somebody looked.
+    /// Whether the state began before the observation.
     pub is_older: bool,
 }
 
 /// The stored past of one pod.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PodPast<'p> {
-    /// The pod as it was before the first of the changes, where older ones are not kept any more.
+    /// The pod before the first of the changes, if older changes are past retention.
     pub before: Option<&'p Pod>,
     /// Changes of the pod, in order.
     pub changes: &'p [(Millis, Change)],
 }
 
-/// The lines that a pod's past gives, in order, until now. `is_creation_seen` says whether the first of them began when it is told.
+/// Returns the lines of a pod's past, in order, until now. `is_creation_seen` says whether the first line begins at its observed time.
 pub fn spans((model, pod): (&Model, &Pod), past: PodPast<'_>, is_creation_seen: bool, now_millis: Millis) -> Vec<Span> {
     let PodPast { before, changes } = past;
     let mut lines: Vec<(Millis, String)> = Vec::new();
@@ -42,7 +42,7 @@ pub fn spans((model, pod): (&Model, &Pod), past: PodPast<'_>, is_creation_seen: 
         }
     };
     let mut restarts = before.map(|pod| pod.now.restarts());
-    // Why a pod ends may be decided again when its owners are heard: what was decided last is told, once.
+    // The end reason of a pod may be revised when later facts about its owners arrive; only the last one is listed, once.
     let mut end_reason = changes.iter().rev().find_map(|(_, change)| match change {
         Change::PodEnds(_, reason) => Some(*reason),
         _ => None,
@@ -50,7 +50,7 @@ pub fn spans((model, pod): (&Model, &Pod), past: PodPast<'_>, is_creation_seen: 
     for (at, change) in changes {
         match change {
             Change::Pod(pod) => {
-                // Of one that was there before, what follows tells how often it was started again by then.
+                // For a pod that existed before the observation, the next facts give its number of restarts at that time.
                 restarts = is_creation_seen.then(|| pod.now.restarts());
                 tell(pod.first_seen_millis(), joined(&[pod.state().label(), &pod.now.reason]));
             }
@@ -91,7 +91,7 @@ pub const fn at_least(is_older: bool) -> &'static str {
     if is_older { "at least " } else { "" }
 }
 
-/// Why a pod ended, with what the pod itself says of that.
+/// Returns why a pod ended, with its own reason.
 pub(super) fn ended_because(model: &Model, pod: &Pod) -> Option<&'static str> {
     let disruption = pod.now.disruption.as_deref().map(|(reason, _)| reason.as_str());
     let is_evicted = pod.end_reason == Some(EndReason::Evicted);
@@ -105,7 +105,7 @@ pub(super) fn ended_because(model: &Model, pod: &Pod) -> Option<&'static str> {
     }
 }
 
-/// Why a pod ended; `is_surplus` says of one that its ReplicaSet removed that it was one too many.
+/// Returns why a pod ended; `is_surplus` says that its ReplicaSet removed it as one too many.
 const fn end_reason_words(reason: EndReason, is_surplus: bool) -> &'static str {
     match reason {
         EndReason::NodeLost => "its node is gone, or has a taint that it does not tolerate",
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// Spans of a pod whose creation was seen, and whose ReplicaSet is there.
+    /// Returns spans of a pod whose creation was observed and whose ReplicaSet exists.
     fn spans_of_seen(past: PodPast<'_>, now_millis: Millis) -> Vec<Span> {
         spans((&Model::default(), &Pod::default()), past, true, now_millis)
     }

@@ -1,4 +1,4 @@
-//! Labelled values and texts that several kinds of details share.
+//! Labelled values and texts for several kinds of details.
 
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
@@ -27,9 +27,9 @@ pub enum Value {
 }
 
 impl Value {
-    /// A link when the text is an http(s) address, else the text: nothing else that a cluster says becomes a link.
+    /// Returns a link if the text is an http(s) address, else the text: no other text from a cluster becomes a link.
     pub fn linked(text: &str) -> Self {
-        // An address that is cut leads to nowhere.
+        // A shortened address would not work.
         let whole: String = visible(text).collect();
         let is_address = ["https://", "http://"].iter().any(|scheme| whole.starts_with(scheme)) && !whole.contains(' ');
         if is_address { Self::Link(whole) } else { Self::Text(safe(text)) }
@@ -56,7 +56,7 @@ impl DetailFacts {
     }
 }
 
-/// Several words in a row, from "waiting" to "waiting: Reason: message".
+/// Joins texts: "waiting", "waiting: Reason", "waiting: Reason: message".
 pub(super) fn joined(parts: &[&str]) -> String {
     parts.iter().filter(|part| !part.is_empty()).map(|part| safe(part)).collect::<Vec<_>>().join(": ")
 }

@@ -1,6 +1,6 @@
-//! Details of one pod, of one revision, of all rollouts, and links to share. The server makes them as data; pages show them beside
-//! the picture or as a page of their own (`components::detail`). Times are numbers, so that each viewer reads them in their
-//! own time zone; everything else is text.
+//! Details of one pod, of one revision, of all rollouts, and links to share. The server creates them as data; pages show them beside the
+//! picture or alone (`components::detail`). Times are numbers, so that each viewer reads them in their own time zone; everything else is
+//! text.
 
 pub mod history;
 pub mod lines;
@@ -35,7 +35,7 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// Returns its subject: its kind, and which pod or revision. While this stays the same, only the content changes.
+    /// Returns its subject: its kind, and its pod or revision. While the subject stays the same, only the content changes.
     pub fn subject(&self) -> (Discriminant<Self>, u128) {
         let which = match self {
             Self::Pod(pod) => pod.uid.bits(),
@@ -45,7 +45,7 @@ impl Detail {
         (discriminant(self), which)
     }
 
-    /// Moment that the detail is of; `None` for details that are of no moment.
+    /// Returns the moment of the detail; `None` for details without one.
     pub fn moment_millis(&self) -> Option<Millis> {
         match self {
             Self::Pod(pod) => Some(pod.now_millis),
@@ -60,7 +60,7 @@ impl Detail {
         match self {
             Self::Pod(pod) => pod.name.clone(),
             Self::Revision(revision) => format!("Revision {}", revision.revision),
-            // Those that are not listed any more are rollouts of it, too: a count here would be another one than below.
+            // Rollouts past retention belong to the Deployment too, so a count here would differ from the list below.
             Self::Rollouts(all) => format!("Rollouts of {}", all.name),
             Self::Share(_) => "Share".to_owned(),
         }

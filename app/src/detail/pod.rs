@@ -13,7 +13,7 @@ use super::history::{self, PodPast, Span};
 use super::lines::{DetailFacts, joined};
 use super::{DetailFact, Value};
 
-/// The steps from creation to counting, and in which state a pod is until it has made each.
+/// The steps from creation to being available, each with the state of a pod until it completes the step.
 pub(crate) const STEPS: [(&str, PodState); 4] = [
     ("scheduled", PodState::Scheduling),
     ("started", PodState::Starting),
@@ -26,35 +26,35 @@ pub(crate) const STEPS: [(&str, PodState); 4] = [
 pub struct PodDetail {
     /// UID of the pod.
     pub uid: Uid,
-    /// The Deployment, of which there are moments.
+    /// UID of its Deployment, for links to moments.
     pub deployment: Uid,
-    /// Its name.
+    /// Name of the pod.
     pub name: String,
-    /// The state that it is in.
+    /// State of the pod.
     pub state: PodState,
-    /// Since when it is in that state, as far as somebody looked.
+    /// Since when it is in that state, as far as observed.
     pub since_millis: Millis,
-    /// It was in that state before somebody looked.
+    /// Whether it was in that state before the observation began.
     pub is_older: bool,
-    /// When all this is so.
+    /// Time of the data.
     pub now_millis: Millis,
-    /// Why it is in that state; empty when there is nothing to say.
+    /// Reason of the state; empty if there is none.
     pub why: String,
     /// Other facts.
     pub facts: Vec<DetailFact>,
-    /// The steps from creation to counting that it has made, in order; none of a pod that was there before somebody looked.
+    /// The completed steps from creation to being available, in order; empty for a pod that existed before the observation began.
     pub start: Vec<Step>,
     /// Its containers, in the order of the spec.
     pub containers: Vec<ContainerDetail>,
-    /// Its conditions, as far as they are worth a look.
+    /// Its notable conditions.
     pub conditions: Vec<ConditionDetail>,
     /// Events of its life, in order.
     pub history: Vec<Span>,
-    /// Where to see more.
+    /// Commands that show more.
     pub commands: Vec<Command>,
 }
 
-/// A step from creation to counting, by arrival here.
+/// A step from creation to being available, by arrival time at Rollcast.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Step {
     /// Name of the step: "scheduled".
@@ -68,15 +68,15 @@ pub struct Step {
 /// A container of a pod.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ContainerDetail {
-    /// Its name.
+    /// Name of the container.
     pub name: String,
-    /// Its part in the pod.
+    /// Role of the container in the pod.
     pub role: Role,
     /// Its state, in words.
     pub state: String,
     /// Number of restarts.
     pub restarts: u32,
-    /// The code of the last exit, with its reason; empty when it did not end.
+    /// Code and reason of the last exit; empty if it never ended.
     pub last_end: String,
 }
 
@@ -87,12 +87,12 @@ pub struct ConditionDetail {
     pub kind: String,
     /// `status` of the condition.
     pub status: ConditionStatus,
-    /// Reason and message; empty when neither is said.
+    /// Reason and message; empty if it has neither.
     pub why: String,
 }
 
 impl PodDetail {
-    /// Collects the details of a pod of a Deployment; `choices` are of this model.
+    /// Collects the details of a pod of a Deployment; `choices` must be of this model.
     pub fn from_model(
         (workload, deployment): (&Workload, Uid),
         model: &Model,
@@ -120,7 +120,7 @@ impl PodDetail {
         }
     }
 
-    /// Moves the detail to a later time, up to which nothing changed.
+    /// Moves the detail to a later time, if nothing changed until then.
     #[must_use]
     pub fn at(mut self, now_millis: Millis) -> Self {
         if let Some(last) = self.history.last_mut() {
@@ -130,7 +130,7 @@ impl PodDetail {
     }
 }
 
-/// From the creation of a pod to the last of these steps; `None` until it has made all of them.
+/// Returns the time from the creation of a pod to the last of these steps; `None` until all are completed.
 pub fn started_in_millis(start: &[Step]) -> Option<Millis> {
     (start.len() == STEPS.len()).then(|| start.iter().map(|step| step.after_millis).sum())
 }
@@ -157,12 +157,12 @@ fn facts(model: &Model, pod: &Pod, skew_millis: Millis, choices: &mut Choices<'_
         .0
 }
 
-/// Formats the time of each step from creation to counting.
+/// Returns the time of each step from creation to being available.
 pub(crate) fn start(pod: &Pod) -> Vec<Step> {
     let mut before = pod.first_seen_millis();
     let mut steps = Vec::new();
     for (name, until) in STEPS {
-        // A state that nobody saw was passed when a later one is reached.
+        // A step that was not observed is completed when a later state is reached.
         let is_later = |state: PodState| until < state && state <= PodState::Available;
         let Some((_, at)) = pod.states.iter().find(|(state, _)| is_later(*state)) else { break };
         steps.push(Step { name: name.to_owned(), at_millis: *at, after_millis: at - before });
@@ -172,7 +172,7 @@ pub(crate) fn start(pod: &Pod) -> Vec<Step> {
 }
 
 fn container(of: &fact::Container, pod: PodState) -> ContainerDetail {
-    // The last status of a pod that is gone tells what its containers did then.
+    // The last status of a deleted pod says how its containers ended.
     let is_gone = pod == PodState::Gone;
     let now_or_then = |state: &str| if is_gone { format!("was {state}") } else { state.to_owned() };
     let state = match &of.state {
@@ -201,7 +201,7 @@ fn condition(of: &fact::PodCondition) -> ConditionDetail {
     ConditionDetail { kind: safe(&of.kind), status: of.status, why: joined(&[&of.reason, &of.message]) }
 }
 
-/// The ReplicaSet that a pod belongs to, or belonged to before it was released.
+/// Returns the ReplicaSet of a pod, or its former one if it was released.
 fn last_set<'m>(model: &'m Model, pod: &Pod) -> Option<&'m ReplicaSet> {
     model.replica_sets.get(&pod.last_owner()?)
 }
@@ -211,7 +211,7 @@ fn commands(workload: &Workload, pod: &Pod, set: Option<&ReplicaSet>) -> Vec<Com
     let kubectl = |what: &str, rest: String| Command::kubectl(what, &workload.namespace, &rest);
     let events = kubectl("Its Events", format!("get events --field-selector involvedObject.uid={}", pod.uid));
     if pod.gone_millis().is_some() {
-        // The API server has nothing but its Events any more, for an hour by default.
+        // The API server has only its Events, which it keeps for an hour by default.
         return vec![events];
     }
     let mut all = Vec::new();
@@ -228,7 +228,7 @@ fn commands(workload: &Workload, pod: &Pod, set: Option<&ReplicaSet>) -> Vec<Com
         kubectl("Its logs", format!("logs {name} --all-containers")),
     ]);
     if pod.now.restarts > 0 {
-        // Without a container kubectl takes the first one, which may never have ended.
+        // Without `--container`, kubectl takes the first one, which may never have ended.
         let ended = pod.now.containers.iter().max_by_key(|container| container.restarts);
         let container = ended.map(|container| format!(" --container={}", word(&container.name))).unwrap_or_default();
         all.push(kubectl("Its logs before it ended", format!("logs {name}{container} --previous")));

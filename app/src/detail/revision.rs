@@ -18,7 +18,7 @@ use super::{DetailFact, Value};
 pub struct RevisionDetail {
     /// Number of the revision.
     pub revision: u64,
-    /// Time that the data is of.
+    /// Time of the data.
     pub now_millis: Millis,
     /// Role of the revision in words: current, or replaced by another.
     pub standing: String,
@@ -26,16 +26,16 @@ pub struct RevisionDetail {
     pub facts: Vec<DetailFact>,
     /// Containers of its template with their images.
     pub images: Vec<Image>,
-    /// Differences to the revision before, and to the last complete one where that is another: a rollout that supersedes an
-    /// incomplete one replaces the pods of both.
+    /// Differences from the revision before, and from the last complete one if that is another: a rollout that supersedes an incomplete one
+    /// replaces the pods of both.
     pub differences: Vec<Difference>,
     /// Its rollouts, in order.
     pub rollouts: Vec<RolloutLine>,
-    /// Where to see more, and how to go back to it.
+    /// Commands that show more or roll back to it.
     pub commands: Vec<Command>,
 }
 
-/// Differences to another revision, of the fields that Rollcast reads.
+/// Differences from another revision, in the fields that Rollcast reads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Difference {
     /// Number of the revision that it is compared with.
@@ -45,7 +45,7 @@ pub struct Difference {
 }
 
 impl RevisionDetail {
-    /// Collects the details of a revision; `None` when it was never seen.
+    /// Collects the details of a revision; `None` if it was never observed.
     pub fn from_model(
         workload: &Workload,
         model: &Model,
@@ -54,10 +54,10 @@ impl RevisionDetail {
         now: Now,
     ) -> Option<Self> {
         let first = rollout::replica_set(model, deployment, revision);
-        // One that was deleted may have been made again.
+        // A deleted ReplicaSet may have been created again.
         let carries = |set: &&ReplicaSet| set.had_revision(revision);
         let remade = first.and_then(|set| rollout::sets_named_as(model, deployment, set).filter(carries).last());
-        // Once all were deleted, the controller counts from 1 again: the number may be that of another one before.
+        // After all ReplicaSets were deleted, the controller counts from 1 again: the number may be that of an earlier revision.
         let is_current = rollout::current_revision(model, deployment) == Some(revision);
         let current = rollout::current_set(model, deployment).filter(|_| is_current);
         let set = current.or(remade);
@@ -127,7 +127,7 @@ fn differences(model: &Model, deployment: &Deployment, revision: u64) -> Vec<Dif
     before.into_iter().chain(complete).filter_map(|from| difference(model, deployment, from, revision)).collect()
 }
 
-/// The revision that was complete last before the last rollout of another one began.
+/// Returns the revision that was complete last before the last rollout of another one began.
 fn complete_before(deployment: &Deployment, revision: u64) -> Option<u64> {
     let last = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
     let earlier = deployment.rollouts.get(..last)?;
@@ -178,8 +178,8 @@ fn images_that_differ(old: &ReplicaSet, new: &ReplicaSet) -> Vec<String> {
     added.chain(removed).filter_map(line).collect()
 }
 
-/// The most frequent restarts of a revision since its last rollout was complete, as its story tells them; `None` where none were
-/// seen. Those for a change of the pod's spec or in a new sandbox, and those without a known end, say nothing of the revision.
+/// Returns the highest number of restarts of a revision since its last rollout was complete, according to its story; `None` if none were
+/// observed. Restarts for a change of the pod's spec, in a new sandbox, or without a known end do not count.
 fn restarts_after_completion(deployment: &Deployment, revision: u64) -> Option<String> {
     let last = deployment.rollouts.iter().rfind(|rollout| rollout.revision == revision)?;
     let completed_millis = last.completed_millis.filter(|_| !last.was_scaled_to_zero)?;
@@ -204,7 +204,7 @@ fn commands(
 ) -> Vec<Command> {
     let name = word(&workload.name);
     let kubectl = |what: &str, rest: String| Command::kubectl(what, &workload.namespace, &rest);
-    // kubectl knows a ReplicaSet by the revision that it carries now, and no revision of one that is deleted.
+    // kubectl knows a ReplicaSet by its present revision, and has no revision of a deleted one.
     let carried = set.map_or(Some(revision), |set| set.revision().filter(|_| set.removed_millis.is_none()));
     let template = |of: u64| kubectl("Full pod template", format!("rollout history deployment/{name} --revision={of}"));
     let mut all: Vec<Command> = carried.map(template).into_iter().collect();
@@ -248,7 +248,7 @@ mod tests {
         Box::new(ReplicaSetFact { meta, revision, ..ReplicaSetFact::default() })
     }
 
-    /// The details of revision 1. Our clock is half a second ahead of the cluster's.
+    /// Returns the details of revision 1. Our clock is half a second ahead of the cluster's.
     fn detail(timeline: &Timeline) -> RevisionDetail {
         let deployment = timeline.model().deployments.get(&Uid::from_bits(1)).unwrap();
         let workload = Workload::deployment("prod", "shop", "web");

@@ -11,14 +11,14 @@ use timeline::{Millis, Uid, Workload};
 
 use crate::measure::Measure;
 
-/// All rollouts of a Deployment that are kept.
+/// All stored rollouts of a Deployment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RolloutsDetail {
     /// UID of the Deployment.
     pub deployment: Uid,
     /// Name of the Deployment, safe to show.
     pub name: String,
-    /// Time that the data is of.
+    /// Time of the data.
     pub now_millis: Millis,
     /// Its rollouts, the last one first.
     pub rollouts: Vec<RolloutLine>,
@@ -33,37 +33,36 @@ pub struct RolloutsDetail {
 /// One rollout.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RolloutLine {
-    /// The revision that it rolls out.
+    /// The revision of the rollout.
     pub revision: u64,
-    /// The number that its ReplicaSet had before.
+    /// The earlier revision number of its ReplicaSet, if it had one.
     pub was: Option<u64>,
     /// When it began; `None` when that was before watching began.
     pub started_millis: Option<Millis>,
     /// Result of the rollout.
     pub end: Outcome,
-    /// Its progress deadline passed, whatever came after.
+    /// Whether its progress deadline passed at any time.
     pub is_past_deadline: bool,
-    /// Why it had trouble, as the history tells it; empty where it had none, `None` where the history does not know of it.
+    /// The cause of its trouble from the history; empty if it had none, `None` if the history does not have the rollout.
     pub trouble: Option<String>,
-    /// Time until it was complete or superseded; `None` where it did not begin and end while it was observed.
+    /// Time until it was complete or superseded; `None` if its beginning or end was not observed.
     pub took_millis: Option<Millis>,
-    /// Nobody looked for a part of it.
+    /// Whether a part of it was not observed.
     pub has_gap: bool,
-    /// The most pods that there were at once; `None` where nobody looked for a part of it, or at any pod: more of them, or fewer available
-    /// ones, may have been there.
+    /// Maximum number of pods at once; `None` if a part of it, or all its pods, were not observed, so that the extremes may be wrong.
     pub peak_pods: Option<u32>,
-    /// The least pods that were available at once; `None` where it replaced nothing, which begins with none.
+    /// Minimum number of available pods; `None` if it replaced no revision, and so began with none.
     pub min_available: Option<u32>,
-    /// The most pods and the least available ones that its strategy allowed; `None` where that is not known any more.
+    /// The limits of its strategy: maximum number of pods, and minimum number of available ones. `None` if no longer known.
     pub limits: Option<(u32, u32)>,
     /// Images of its template, joined.
     pub images: String,
-    /// The moment at which it is best looked at: when it was complete, or failed, or was superseded. `None` while it goes on.
+    /// The moment to which links lead: when it was complete, failed or superseded. `None` while it is in progress.
     pub moment_millis: Option<Millis>,
 }
 
 impl RolloutsDetail {
-    /// Collects the rollouts of a Deployment. `past` are those that the history knows.
+    /// Collects the rollouts of a Deployment. `past` are its rows in the history.
     pub fn from_model(
         model: &Model,
         deployment: &Deployment,
@@ -83,26 +82,27 @@ impl RolloutsDetail {
         }
     }
 
-    /// The sentence about rollouts that are past retention, where there are any.
+    /// Returns the sentence about rollouts past retention; empty if there are none.
     pub fn pruned_said(&self) -> String {
         let many = count(self.pruned, "rollout");
         format!("{many} before these {} not listed here any more.", is_are(self.pruned))
     }
 
-    /// Address of the page that compares the last one with earlier ones.
+    /// Returns the address of the page that compares the last rollout with earlier ones.
     pub fn compare_address(&self, workload: &Workload) -> Option<String> {
         let last = self.rollouts.first()?;
         Some(address::compare(workload, self.deployment, last.revision, None))
     }
 
-    /// Address of a rollout's page. A rollback takes the number of its revision away; the moment in the address stays valid.
+    /// Returns the address of a rollout's page. A rollback gives its ReplicaSet another revision number; the moment in the address stays
+    /// valid.
     pub fn address(&self, workload: &Workload, line: &RolloutLine) -> String {
         let page = address::permanent(workload, self.deployment, Some(line.revision));
         line.moment_millis.map_or_else(|| page.clone(), |at_millis| format!("{page}&at={at_millis}"))
     }
 }
 
-/// Every rollout of a Deployment, in order.
+/// Returns every rollout of a Deployment, in order.
 pub(super) fn lines(model: &Model, deployment: &Deployment) -> impl DoubleEndedIterator<Item = RolloutLine> {
     (0..deployment.rollouts.len()).filter_map(move |index| RolloutLine::of(model, deployment, index))
 }
@@ -115,7 +115,7 @@ impl RolloutLine {
         let took = began_millis.zip(ended_millis).map(|(from, to)| to - from);
         let has_gap = rollout::has_gap(model, deployment, rollout);
         let is_part_unseen = rollout::is_part_unseen(model, deployment, rollout);
-        // One that was complete when watching began has no pods of its own time.
+        // A rollout that was complete when the observation began has no pods of its own time.
         let is_unseen = began_millis.is_none() && rollout.peak_active == 0;
         Some(Self {
             revision: rollout.revision,
@@ -135,7 +135,7 @@ impl RolloutLine {
         })
     }
 
-    /// Adds what the history tells of it. Of several rollouts with its number it is the one that began next to it.
+    /// Adds the data of the history. If several rollouts have its revision number, the one with the nearest beginning counts.
     fn with_trouble(mut self, past: &[EpisodeRow]) -> Self {
         let rows = past.iter().filter(|row| row.revision == self.revision);
         let row = rows.min_by_key(|row| self.started_millis.map_or(0, |at| row.started_millis.abs_diff(at)));
@@ -143,7 +143,7 @@ impl RolloutLine {
         self
     }
 
-    /// Returns the status that the history shows; `None` where the history does not know of it.
+    /// Returns the status in the history; `None` if the history does not have the rollout.
     pub fn status(&self) -> Option<Status> {
         let trouble = self.trouble.as_ref()?;
         Some(Status::of_rollout(self.end, self.is_past_deadline, !trouble.is_empty()))
@@ -190,14 +190,14 @@ impl RolloutLine {
         said.trim_end().to_owned()
     }
 
-    /// Most pods at once and fewest available ones; empty where they are not known.
+    /// Formats the maximum number of pods and the minimum number of available ones; empty if they are not known.
     pub fn extremes(&self) -> String {
         let said = |peak_pods| format!("Observed: {}.", extremes(peak_pods, self.min_available, self.limits));
         self.peak_pods.map(said).unwrap_or_default()
     }
 }
 
-/// The number that the ReplicaSet of a rollout had before, for this Deployment.
+/// Returns the earlier revision number of a rollout's ReplicaSet, in this Deployment.
 fn revision_before(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
     let set = rollout::replica_set(model, deployment, of.revision)?;
     let numbers = set.revisions.iter().rev().map(|(revision, _)| *revision);
@@ -215,7 +215,7 @@ pub(crate) mod tests {
 
     const WEB: Uid = Uid::from_bits(1);
 
-    /// A Deployment of three replicas, of which the controller has observed that revision.
+    /// Returns a Deployment of three replicas whose controller has observed that revision.
     pub(crate) fn deployment(revision: u64) -> Box<DeploymentFact> {
         let meta = Meta { uid: WEB, namespace: "shop".into(), name: "web".into(), ..Meta::default() };
         let spec = DeploymentSpec { replicas: 3, ..DeploymentSpec::default() };
@@ -225,7 +225,7 @@ pub(crate) mod tests {
         Box::new(DeploymentFact { meta, now })
     }
 
-    /// A timeline to which these facts came at these times.
+    /// Returns a timeline that received these facts at these times.
     pub(crate) fn timeline_of(facts: impl IntoIterator<Item = (Millis, Fact)>) -> Timeline {
         let mut timeline = Timeline::new();
         for (at_millis, fact) in facts {
@@ -234,12 +234,12 @@ pub(crate) mod tests {
         timeline
     }
 
-    /// The Deployment as it was seen.
+    /// Returns the Deployment as observed.
     fn seen(seen: Seen) -> (Millis, Fact) {
         (1_000, Fact::Deployment(deployment(1), seen))
     }
 
-    /// The last rollout of the Deployment after these facts.
+    /// Returns the last rollout of the Deployment after these facts.
     fn last_line(facts: impl IntoIterator<Item = (Millis, Fact)>) -> RolloutLine {
         let timeline = timeline_of(facts);
         let deployment = timeline.model().deployments.get(&WEB).unwrap();
@@ -334,7 +334,7 @@ pub(crate) mod tests {
         assert_eq!(line(Outcome::Complete, None).with_trouble(&[]).status(), None, "nothing is known of its trouble");
     }
 
-    /// Details beside a picture have the styles of `style/main.css`, without those of the history page.
+    /// Details beside a picture use the styles of `style/main.css`, without those of the history page.
     #[test]
     fn each_mark_has_a_sign_beside_a_picture() {
         const STYLES: &str = include_str!("../../../style/overview.css");

@@ -1,4 +1,4 @@
-//! Links to a Deployment, each with what it will mean later.
+//! Links to a Deployment, each with what it will show later.
 
 use std::net::IpAddr;
 
@@ -10,35 +10,35 @@ use timeline::address;
 /// A link to share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShareDetail {
-    /// Scheme, host and port under which the server was asked.
+    /// Scheme, host and port at which the viewer reached the server.
     pub origin: String,
-    /// Nobody else can reach it under that address.
+    /// Whether other machines cannot reach it at that address.
     pub is_local: bool,
     /// UID of the Deployment.
     pub deployment: Uid,
-    /// Its revision at the moment shown.
+    /// The revision at the shown moment.
     pub revision: Option<u64>,
-    /// The moment that the page shows.
+    /// The shown moment.
     pub at_millis: Millis,
-    /// True if that moment is not the present.
+    /// Whether that moment is not the present.
     pub is_past: bool,
 }
 
 /// A link to share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Link {
-    /// What it leads to.
+    /// Subject of the link.
     pub name: String,
-    /// The moment that it leads to; `None` where it leads to none.
+    /// The moment of the link; `None` if it names none.
     pub at_millis: Option<Millis>,
-    /// What it will lead to later.
+    /// Content that the link will show later.
     pub later: &'static str,
-    /// The text that is copied.
+    /// The text to copy.
     pub text: String,
 }
 
 impl ShareDetail {
-    /// Builds the links to a Deployment; `at_millis` is the shown moment where that is not the present.
+    /// Builds the links to a Deployment; `at_millis` is the shown moment if that is not the present.
     pub fn new(
         origin: String,
         deployment: Uid,
@@ -56,18 +56,19 @@ impl ShareDetail {
         }
     }
 
-    /// This is shared already: of the present only the time of asking differs, and links stay as they are while somebody copies them.
+    /// Returns whether `known` has the same links: for the present only the time of the request differs, and links do not change while
+    /// somebody copies them.
     pub fn is_shared_by(&self, known: &Self) -> bool {
         let is_present = !self.is_past && !known.is_past;
         is_present && Self { at_millis: known.at_millis, ..self.clone() } == *known
     }
 
-    /// The path of the link that most people want: of the moment that is shown, or of the revision.
+    /// Returns the path of the most useful link: of the shown moment, or of the revision.
     pub fn first_path(&self, workload: &Workload) -> String {
         if self.is_past { self.moment(workload) } else { self.permanent(workload) }
     }
 
-    /// The links; the first one is what most people want.
+    /// Returns the links, the most useful first.
     pub fn links(&self, workload: &Workload) -> Vec<Link> {
         let origin = &self.origin;
         let page = address::whatever_bears_the_name(workload);
@@ -100,7 +101,7 @@ impl ShareDetail {
     }
 }
 
-/// Returns whether an origin, or an address below it, names the computer on which it is used.
+/// Returns whether an origin, or an address below it, is reachable only from the same machine.
 pub(crate) fn is_local(origin: &str) -> bool {
     let place = origin.split_once("://").map_or(origin, |(_, place)| place);
     let host = match place.strip_prefix('[') {

@@ -11,51 +11,51 @@ use super::visible_rows::{HEAD_PX, ListItem, Room, VisibleRows};
 use crate::elements::Elements;
 use crate::rows::{Rows, set_if_new};
 
-/// A place in the list, with the key of what is there.
+/// A place in the list, with the key of its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Slot {
     Head(usize),
     Row(u128),
-    /// A row that did not arrive yet, by its number.
+    /// A row that has not arrived yet, by its number.
     Coming(u32),
 }
 
 impl Slot {
-    /// The key of the Deployment that is there.
+    /// Returns the key of the Deployment in this place.
     pub(super) const fn deployment(&self) -> Option<u128> {
         if let Self::Row(key) = self { Some(*key) } else { None }
     }
 }
 
-/// The state of the page. Copies are handles of the same one.
+/// State of the page. Copies are handles of the same state.
 #[derive(Clone, Copy)]
 pub struct ListBoard {
-    /// Which Deployments: what the address says.
+    /// Filter and order of the list, from the address.
     pub query: Memo<Query>,
     /// Facts of the whole list.
     pub overall: RwSignal<Overall>,
-    /// True once anything was heard of it.
+    /// Whether any data of the list has arrived.
     pub is_known: RwSignal<bool>,
-    /// The page has a connection to the server, or is making its first.
+    /// Whether the page is connected to the server, or is connecting for the first time.
     pub is_linked: RwSignal<bool>,
     /// The rendered items, in order.
     pub slots: RwSignal<Vec<Slot>>,
     pub heads: Rows<Heading>,
     /// Texts of the rows, by their keys.
     pub rows: Rows<RowText>,
-    /// What is not made before the items.
+    /// Space in place of the items before the rendered ones.
     pub before: RwSignal<Room>,
-    /// What is not made after the items.
+    /// Space in place of the items after the rendered ones.
     pub after: RwSignal<Room>,
     pub element: NodeRef<html::Div>,
-    /// The links that Deployments' rows are, by the keys of the rows.
+    /// Links of the Deployments' rows, by the keys of the rows.
     pub links: Elements,
-    /// Key of the row that the viewer was at last.
+    /// Key of the row that had the focus last.
     pub last_row: StoredValue<Option<u128>>,
 }
 
 impl ListBoard {
-    /// A board of which nothing is known yet.
+    /// Creates a board without data.
     pub fn new(query: Memo<Query>) -> Self {
         Self {
             query,
@@ -73,13 +73,13 @@ impl ListBoard {
         }
     }
 
-    /// The element of a row that is made and known; `None` where there is none.
+    /// Returns the element of a rendered row with data; `None` if there is none.
     pub(super) fn first_row(self) -> Option<Element> {
         let key = self.slots.with_untracked(|slots| slots.iter().find_map(Slot::deployment))?;
         self.links.get(key)?.parent_element()
     }
 
-    /// The rows that are made and known by their keys, with their tops in the list, in pixels.
+    /// Returns the keys of the rendered rows with data, with their top edges in the list, in pixels.
     pub(super) fn row_tops(self, row_px: f64) -> Vec<(u128, f64)> {
         let mut top = self.before.get_untracked().height_px(row_px);
         let mut tops = Vec::new();
@@ -98,7 +98,7 @@ impl ListBoard {
         }
     }
 
-    /// Makes the rows of a part; only what differs is touched.
+    /// Renders the rows of a part; only differences are updated.
     pub fn show(&self, copy: &ListCopy, part: &VisibleRows, ages: &Ages) {
         let mut slots = Vec::with_capacity(part.spots.len());
         let (mut heads, mut rows) = (Vec::new(), Vec::with_capacity(part.spots.len()));

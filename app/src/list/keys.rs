@@ -1,4 +1,4 @@
-//! Keys on the list: to the search, from row to row, and back. For browsers only, from event handlers.
+//! Keys of the list: to the search, between rows, and back. For browsers only, from event handlers.
 
 use leptos::ev::KeyboardEvent;
 use leptos::html;
@@ -11,7 +11,7 @@ use crate::elements::{Neighbour, neighbour_key};
 pub const KEYS: [(&str, &str); 4] =
     [("/", "search"), ("j k", "next, previous row"), ("Enter", "open"), ("Esc", "from the search to the rows")];
 
-/// Handles a key that nothing else took; true when it meant something here.
+/// Handles a key that nothing else handled; true if it has a meaning here.
 pub fn handle_key(event: &KeyboardEvent, search: NodeRef<html::Input>, board: ListBoard) -> bool {
     match event.key().as_str() {
         "/" => search.get_untracked().is_some_and(|search| browser::focus(&search)),
@@ -20,7 +20,7 @@ pub fn handle_key(event: &KeyboardEvent, search: NodeRef<html::Input>, board: Li
     }
 }
 
-/// Handles a key in a field that narrows the list.
+/// Handles a key in a filter field.
 pub fn handle_field_key(event: &KeyboardEvent, board: ListBoard) {
     if is_key(event) && event.key() == "Escape" && board.focus_first() {
         event.prevent_default();
@@ -37,20 +37,20 @@ pub fn handle_row_key(event: &KeyboardEvent, board: ListBoard, key: u128) {
 }
 
 impl ListBoard {
-    /// Gives the focus to the first row in view; false where there is none.
+    /// Focuses the first row in view; false if there is none.
     fn focus_first(self) -> bool {
-        // Rows above the view are made too.
+        // Rows above the view are rendered too.
         let mut links = self.order().into_iter().filter_map(|key| self.links.get(key));
         let first = links.find(|link| link.get_bounding_client_rect().bottom() > 0.0);
         first.is_some_and(|link| browser::focus(&link))
     }
 
-    /// Gives the focus to the row before or after another one, where there is one.
+    /// Focuses the row before or after another one, if it exists.
     fn focus_beside(self, key: u128, neighbour: Neighbour) -> bool {
         neighbour_key(&self.order(), key, neighbour).is_some_and(|key| self.links.focus(key))
     }
 
-    /// Keys of the rows that are made and known, in order.
+    /// Returns the keys of the rendered rows with data, in order.
     fn order(self) -> Vec<u128> {
         self.slots.with_untracked(|slots| slots.iter().filter_map(Slot::deployment).collect())
     }

@@ -1,5 +1,5 @@
-//! A list as the browser knows it: its rows, and the clocks of its clusters, carried on by the browser's own ticking, for "18 s ago".
-//! Pure: the browser's time is an argument.
+//! The browser's copy of a list: its rows, and the clocks of its clusters, advanced by the browser's clock, for "18 s ago". Pure: the
+//! browser's time is an argument.
 
 use timeline::Millis;
 use timeline::list::{ClusterState, ListCopy, ListDelta, Overall, Row};
@@ -8,13 +8,13 @@ use timeline::words::age;
 
 use crate::live::clock::Clock;
 
-/// The clusters' clocks, by the clusters' numbers: until when each cluster is known, and the present, which goes on while nothing is
-/// heard. What was 10 s ago then is not so an hour later.
+/// The clocks of the clusters by their numbers: until when each cluster is known, and the present. The present advances without data, so
+/// that the age "10 s ago" grows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ages(Vec<(Millis, Millis)>);
 
 impl Ages {
-    /// As they were told.
+    /// Takes the clocks from the facts of a list.
     pub fn from_overall(overall: &Overall) -> Self {
         Self::from_clocks(&clocks(overall, 0.0), 0.0)
     }
@@ -34,7 +34,7 @@ impl Ages {
         age(present_millis - row.summary.since_millis)
     }
 
-    /// Returns the time until which the row is known: as its cluster, or until what came later from a part of it that responds.
+    /// Returns until when the row is known: the time of its cluster, or of later data from a part of the cluster that responds.
     pub fn known_until(&self, row: &Row) -> Millis {
         let (known_millis, _) = self.of_cluster(row);
         let lately = &row.summary.lately;
@@ -45,19 +45,19 @@ impl Ages {
 
 #[derive(Debug, Clone, Default)]
 pub struct LiveList {
-    /// Rows of the list, as this page knows them.
+    /// The copy of the list.
     pub copy: ListCopy,
     clocks: Vec<Clock>,
 }
 
 impl LiveList {
-    /// As the server rendered it.
+    /// Creates a live list from the copy that the server rendered.
     pub fn from_copy(copy: ListCopy, page_millis: f64) -> Self {
         Self { clocks: clocks(&copy.overall, page_millis), copy }
     }
 
-    /// Takes what is new of the list that is followed; says whether anything was. What was on its way for the list before this one
-    /// is of no use: this one is begun when it is told anew.
+    /// Applies frames of the followed list; returns whether anything changed. Ignores frames of the previous list that were still in
+    /// transit: the first delta of the new list has `is_anew`.
     pub fn apply_frames(&mut self, frames: Vec<ServerFrame>, is_begun: &mut bool, page_millis: f64) -> bool {
         let mut is_news = false;
         for frame in frames {
@@ -83,22 +83,23 @@ impl LiveList {
         }
     }
 
-    /// While the server says nothing, what is known is of its last word, as with a cluster that does not respond.
+    /// Sets whether the server is connected. Without a connection the data is known until the last frame, as for a cluster that does not
+    /// respond.
     pub fn link(&mut self, is_linked: bool, page_millis: f64) {
         for (clock, cluster) in self.clocks.iter_mut().zip(&self.copy.overall.clusters) {
             set_pace(clock, cluster, is_linked, page_millis);
         }
     }
 
-    /// Returns the present of the one cluster that is seen: a playground's may run ahead of the browser's. `None` for several clusters, and
-    /// for a recording, whose time is past.
+    /// Returns the present of the only visible cluster: a playground's may be ahead of the browser's clock. `None` for several clusters,
+    /// and for a recording, whose time is past.
     pub fn cluster_millis(&self, page_millis: f64) -> Option<Millis> {
         let ([cluster], [clock]) = (self.copy.overall.clusters.as_slice(), self.clocks.as_slice()) else { return None };
         let is_recorded = matches!(cluster.connection.state, ConnectionState::Replay { .. });
         (!is_recorded).then(|| clock.running_millis(page_millis))
     }
 
-    /// The clusters' clocks now.
+    /// Returns the clocks of the clusters now.
     pub fn ages(&self, page_millis: f64) -> Ages {
         Ages::from_clocks(&self.clocks, page_millis)
     }
@@ -115,7 +116,7 @@ fn clocks(overall: &Overall, page_millis: f64) -> Vec<Clock> {
 
 fn set_pace(clock: &mut Clock, cluster: &ClusterState, is_linked: bool, page_millis: f64) {
     clock.set_pace(&cluster.connection, is_linked, page_millis);
-    // What does not respond is known until its last word.
+    // A cluster that does not respond is known until its last response.
     if let ConnectionState::Stale { since_millis, .. } = cluster.connection.state {
         clock.stand_at(since_millis);
     }

@@ -1,4 +1,4 @@
-//! Keeps lists while the viewer is on another page, so that coming back shows them at once, at the same scroll position.
+//! Keeps lists while the viewer is on another page, so that a return shows them at once, at the same scroll position.
 
 use leptos::ev;
 use leptos::prelude::*;
@@ -8,17 +8,17 @@ use super::LiveList;
 use super::visible_rows::ROW_PX;
 use crate::browser;
 
-/// Lists that are remembered.
+/// Maximum number of lists that are kept.
 const MOST: usize = 4;
-/// Height of a browser's window before it was measured.
+/// Assumed height of the browser's window until it is measured.
 pub(super) const VIEW_PX: f64 = 900.0;
 
-/// A list as it was left.
+/// State of a list when the viewer left it.
 #[derive(Debug, Clone)]
 pub struct SavedList {
     /// The list and its clocks.
     pub live_list: LiveList,
-    /// Rows that were asked for.
+    /// Rows that were requested.
     pub window: Window,
     pub row_px: f64,
     /// Top of the list on the page, in pixels.
@@ -26,7 +26,7 @@ pub struct SavedList {
     /// Height of the browser's window, in pixels.
     pub view_px: f64,
     pub scrolled_px: f64,
-    /// Key of the row that the viewer was at last.
+    /// Key of the row that had the focus last.
     pub row: Option<u128>,
 }
 
@@ -36,12 +36,12 @@ impl SavedList {
     }
 }
 
-/// The memory. Copies are handles of the same one.
+/// The stored lists. Copies are handles of the same lists.
 #[derive(Clone, Copy, Default)]
 pub struct ListMemory {
     /// Lists by their address, the last one left at the end.
     lists: StoredValue<Vec<(String, SavedList)>>,
-    /// The address that the browser's own buttons led to last; empty while they led nowhere.
+    /// The address to which the browser's back and forward buttons led last; empty if they were not used.
     went_to: StoredValue<String>,
 }
 
@@ -49,7 +49,7 @@ pub struct ListMemory {
 pub fn provide() {
     let memory = ListMemory::default();
     provide_context(memory);
-    // Not in an effect: the router, which listens from the same moment on, renders the page before the next listener hears of it.
+    // Not in an effect: the router listens from the same moment on and would render the page before a later listener runs.
     if cfg!(feature = "hydrate") {
         browser::on_window(ev::popstate, move |_| memory.went_to.set_value(browser::path() + &browser::search()));
     }
@@ -61,8 +61,8 @@ impl ListMemory {
         use_context().unwrap_or_default()
     }
 
-    /// A list as it was left. `is_back` tells of an address as the browser writes it whether its own buttons led there: then the list
-    /// is where it was on the page, and the row has the focus that had it last; else it is seen from its top.
+    /// Returns a list as it was left. If the browser's back or forward button led to `written`, also restores the scroll position and the
+    /// focused row; otherwise the list starts at its top.
     pub fn recall(self, address: &str, written: &str) -> Option<SavedList> {
         let is_back = self.went_to.try_update_value(std::mem::take).is_some_and(|went_to| went_to == written);
         let find = |lists: &Vec<(String, SavedList)>| {
@@ -76,12 +76,12 @@ impl ListMemory {
         Some(left)
     }
 
-    /// Forgets where the browser's own buttons led to: the page shows it by now, and a link may lead there later.
+    /// Clears the address of the back and forward buttons once the page shows it: a link may lead there later.
     pub fn clear_went_to(self) {
         self.went_to.set_value(String::new());
     }
 
-    /// Keeps what a viewer leaves of a list, for when it is opened again.
+    /// Stores the state of a list that the viewer leaves.
     pub fn keep(self, address: String, left: SavedList) {
         self.lists.try_update_value(|lists| {
             lists.retain(|(known, _)| *known != address);

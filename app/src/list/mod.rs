@@ -1,5 +1,5 @@
-//! A list of Deployments: which rows of it are made ([`visible_rows`]), what they say ([`row`], [`words`]), what its page follows ([`board`]),
-//! and what keeps that right in the browser ([`screen`]).
+//! A list of Deployments: which rows are rendered ([`visible_rows`]), their texts ([`row`], [`words`]), the signals of its page
+//! ([`board`]), and the updates in the browser ([`screen`]).
 //!
 //! ```text
 //!   address ─► query ─► screen: asks for the rows around those in view

@@ -10,7 +10,7 @@ use super::Ages;
 use super::tiny_score::TinyPicture;
 use crate::images::{ImageText, with_short_images};
 
-/// Times of day in sentences are looked for around the hour.
+/// Sentences contain times of day within this distance.
 const HOUR_MILLIS: Millis = 3_600_000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,15 +21,15 @@ pub struct RowText {
     pub place: String,
     /// Accent of the cluster; 0 for none.
     pub accent: u8,
-    /// Tone of its verdict: the colour that it is shown in.
+    /// Tone of its verdict, which decides its colour.
     pub tone: Tone,
-    /// The verdict, as the server tells it: with times in UTC.
+    /// The verdict as sent by the server, with times in UTC.
     pub sentence: String,
-    /// Why, and what comes next.
+    /// The reason, and the next step.
     pub why: String,
-    /// Times in these sentences are near to this.
+    /// Reference for the times in these sentences.
     pub near_millis: Millis,
-    /// "3", or "2 → 3" while one is replaced.
+    /// "3", or "2 → 3" during a rollout.
     pub revision: String,
     pub images: ImageText,
     /// Age: "18 s".
@@ -51,7 +51,7 @@ impl RowText {
             accent: cluster.map_or(0, |cluster| cluster.accent),
             tone: verdict.tone,
             sentence: short(&verdict.sentence),
-            // Where all is well, nothing comes next.
+            // A healthy Deployment has no next step.
             why: if verdict.tone == Tone::Ok { short(&verdict.why) } else { short(&summary.explanation()) },
             near_millis: now_millis.div_euclid(HOUR_MILLIS) * HOUR_MILLIS,
             revision: revisions(summary.replaces, summary.revision),
@@ -61,13 +61,13 @@ impl RowText {
         }
     }
 
-    /// Tells a row from all others: two clusters may show the same object.
+    /// Returns a key that is unique among all rows: two clusters may contain the same object.
     pub fn key(row: &Row) -> u128 {
         row.summary.uid.bits() ^ (u128::from(row.cluster) << 64)
     }
 }
 
-/// A revision, and the one that it replaces: "2 → 3".
+/// Formats a revision, and the one that it replaces: "2 → 3".
 pub fn revisions(replaces: Option<u64>, revision: Option<u64>) -> String {
     match (replaces, revision) {
         (Some(before), Some(now)) => format!("{before} → {now}"),
@@ -78,9 +78,9 @@ pub fn revisions(replaces: Option<u64>, revision: Option<u64>) -> String {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
-    /// Common property of the rows below it.
+    /// Common property of the rows below, in words.
     pub words: String,
-    /// Address of the list of these alone; `None` for a group.
+    /// Address of the list of only these rows; `None` for a group.
     pub address: Option<String>,
     pub rows: u32,
 }

@@ -1,4 +1,4 @@
-//! Keeps the list right: those rows in view are made and followed, a few more around them are known.
+//! Updates the list: renders and follows the rows in view, and requests a few more around them.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -16,16 +16,16 @@ use crate::keep_focus::keep_focus;
 use crate::live::client::{Screen, ScreenRequest};
 use crate::rows::set_if_new;
 
-/// Made above and below what is in view, in pixels.
+/// Height rendered above and below the view, in pixels.
 const MORE_PX: f64 = 700.0;
-/// The part is made anew once this much of that is used up.
+/// The rendered part is updated once the view came this close to its edge, in pixels.
 const STEP_PX: f64 = 350.0;
-/// Rows known above and below the made ones.
+/// Rows requested above and below the rendered ones.
 const MORE_ROWS: u32 = 30;
-/// Sizes are measured, and ages told, this often.
+/// Interval at which sizes are measured and ages are updated.
 const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
 
-/// Rows that are asked for where nothing says which are in view.
+/// Rows that are requested before the view is known.
 pub const FIRST: Window = Window { from: 0, to: 2 * MORE_ROWS };
 
 pub struct ListScreen {
@@ -36,25 +36,25 @@ pub struct ListScreen {
 
 struct State {
     query: Query,
-    /// The list as it would be left; its row is yet to get the focus.
+    /// The list as it would be stored. Its `row` still has to get the focus.
     list: SavedList,
-    /// The page is yet to be scrolled to where it was left.
+    /// Whether the page still has to be scrolled to its stored position.
     is_to_scroll: bool,
     made_at_px: f64,
     looked_at: f64,
-    /// The server began to tell of this list.
+    /// Whether the server's first data of this list has arrived.
     is_begun: bool,
     is_dirty: bool,
 }
 
-/// The part of a list that is in view, and a little more.
+/// Returns the part of a list that is in view, and a little more.
 pub fn in_view(list: &SavedList) -> VisibleRows {
     let from = list.scrolled_px - list.top_px;
     rows_between(&list.live_list.copy.overall, list.row_px, from - MORE_PX, from + list.view_px + MORE_PX)
 }
 
 impl ListScreen {
-    /// A screen of a list as it is known, or as it was left.
+    /// Creates a screen of a list with its present or stored state.
     pub fn new(board: ListBoard, memory: ListMemory, list: SavedList) -> Self {
         let state = State {
             query: board.query.get_untracked(),
@@ -106,17 +106,17 @@ impl Screen for ListScreen {
             let tops = self.board.row_tops(state.list.row_px);
             keep_focus();
             self.board.show(&state.list.live_list.copy, &in_view(&state.list), &ages);
-            // Rows that change places above the view must not move those in it: a click would open another one.
+            // Rows that move above the view must not shift those in view: a click would open another one.
             let top_px = scrolled - state.list.top_px;
             let view = top_px..top_px + state.list.view_px;
             let moved = moved_px(&tops, &self.board.row_tops(state.list.row_px), &view);
             if top_px > 0.0 && moved != 0.0 {
-                // Before the list has its new height, the browser would not scroll beyond its former end.
+                // Before the list has its new height, the browser would not scroll beyond the old end.
                 browser::run_after_effects(move || browser::scroll_to_px(scrolled + moved));
             }
             if let Some(row) = state.list.row.take() {
                 let links = self.board.links;
-                // Once it is made.
+                // Runs after the row is rendered.
                 browser::run_after(Duration::ZERO, move || {
                     if let Some(link) = links.get(row) {
                         browser::focus_in_place(&link);
@@ -139,13 +139,13 @@ impl State {
         self.list.view_px = browser::window_height_px().unwrap_or(VIEW_PX);
         let Some(element) = board.element.get_untracked() else { return };
         self.list.top_px = element.get_bounding_client_rect().top() + self.list.scrolled_px;
-        // On narrow screens rows are higher.
+        // Rows are higher on narrow screens.
         if let Some(row) = board.first_row() {
             self.list.row_px = row.get_bounding_client_rect().height().max(20.0);
         }
     }
 
-    /// Asks for other rows, or another question, where the ones that are known will not do.
+    /// Requests other rows or another list if the present data is not sufficient.
     fn request_rows(&mut self, board: ListBoard, memory: ListMemory) -> Option<ScreenRequest> {
         let query = board.query.with_untracked(|query| (*query != self.query).then(|| query.clone()));
         if query.is_some() {
@@ -159,7 +159,7 @@ impl State {
         Some(ScreenRequest::Snapshot)
     }
 
-    /// Other rows than those that were asked for, where some in view are not among these.
+    /// Returns the rows to request if some of those in view were not requested.
     fn missing_rows(&self) -> Option<Window> {
         let (first, last) = in_view(&self.list).rows()?;
         let is_known = self.list.window.from <= first && last < self.list.window.to;

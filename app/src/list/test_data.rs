@@ -1,4 +1,4 @@
-//! Hand-made data for the tests of lists and of the wall.
+//! Test data for lists and for the wall.
 
 use leptos::prelude::Owner;
 use timeline::list::{ClusterState, ListCopy, ListDelta, Overall, Row, RowDelta};
@@ -8,14 +8,14 @@ use timeline::wire::{Connection, ConnectionState};
 
 use crate::zone::Zone;
 
-/// The zone of a page that tells UTC, and the owner that it ends with.
+/// Returns the zone of a page in UTC, and the owner that disposes it.
 pub fn zone() -> (Owner, Zone) {
     let owner = Owner::new();
     owner.set();
     (owner, Zone::of_page())
 }
 
-/// A cluster, and how it is reached.
+/// Returns a cluster with the state of its connection.
 pub fn cluster(name: &str, state: ConnectionState) -> ClusterState {
     ClusterState {
         name: name.into(),
@@ -26,7 +26,7 @@ pub fn cluster(name: &str, state: ConnectionState) -> ClusterState {
     }
 }
 
-/// Deployment `web`, of which nothing but the tone is said.
+/// Returns a summary of Deployment `web` with only a tone.
 pub fn summary(tone: Tone) -> Summary {
     Summary {
         uid: timeline::Uid::from_bits(1),
@@ -39,7 +39,7 @@ pub fn summary(tone: Tone) -> Summary {
     }
 }
 
-/// A list of which all rows are known.
+/// Returns a list with all rows known.
 pub fn copy(overall: Overall, rows: &[Row]) -> ListCopy {
     let lines = (0..).zip(rows).map(|(id, row)| (id, RowDelta::Whole(Box::new(row.clone())))).collect();
     let order = Some((0, (0..rows.len() as u32).collect()));

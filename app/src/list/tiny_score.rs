@@ -1,4 +1,4 @@
-//! The tiny score of a row: pods by what they do over the last minute, in layers, as paths. Pure.
+//! The tiny score of a row: the number of pods in each state over the last minute, in layers, as paths. Pure.
 
 use timeline::Millis;
 use timeline::view::{LATELY_MILLIS, LAYERS, Summary};
@@ -14,13 +14,13 @@ pub const CLASSES: [&str; LAYERS] = ["available", "old", "not-yet", "failing", "
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TinyPicture {
-    /// Available of the current revision, and how many are desired: "3/4".
+    /// Available pods of the current revision, and desired pods: "3/4".
     pub new_of_desired: String,
-    /// Another revision is being replaced, whose pods are not among these.
+    /// Whether another revision is being replaced, whose pods are not counted.
     pub is_new: bool,
-    /// Fewer are available than desired.
+    /// Whether fewer pods are available than desired.
     pub is_short: bool,
-    /// Outlines of the layers from below, in the order of [`CLASSES`].
+    /// Outlines of the layers from the bottom, in the order of [`CLASSES`].
     pub layers: [String; LAYERS],
     /// Line at the desired number.
     pub desired: String,

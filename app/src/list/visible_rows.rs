@@ -1,23 +1,23 @@
-//! Which rows of a list are made: those in view and a few more. Pure, the same on the server and in the browser.
+//! Selects the rows of a list to render: those in view and a few more. Pure, the same on the server and in the browser.
 
 use std::ops::Range;
 
 use timeline::list::Overall;
 use timeline::order;
 
-/// Height of a heading, in pixels; style sheets have the same.
+/// Height of a heading, in pixels; the style sheets use the same value.
 pub(super) const HEAD_PX: f64 = 44.0;
-/// Height of a row before it was measured.
+/// Assumed height of a row until it is measured.
 pub const ROW_PX: f64 = 58.0;
 
-/// Something in its place.
+/// An item of the list at its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListItem {
     Head(usize),
     Row(u32),
 }
 
-/// Headings and rows that are not made, for which there is room.
+/// Number of headings and rows that are not rendered, for which space is reserved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Room {
     pub heads: u32,
@@ -30,13 +30,13 @@ impl Room {
         f64::from(self.heads) * HEAD_PX + f64::from(self.rows) * row_px
     }
 
-    /// Formats its height as a style: style sheets know how high a row is in a window of that width.
+    /// Formats its height as a style: the style sheets define the height of a row for each width of the window.
     pub fn style(self) -> String {
         format!("height:calc({}*44px + {}*var(--row))", self.heads, self.rows)
     }
 }
 
-/// The part of a list that is made.
+/// The rendered part of a list.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct VisibleRows {
     /// Its items, in order.
@@ -46,7 +46,7 @@ pub struct VisibleRows {
 }
 
 impl VisibleRows {
-    /// Numbers of the first and the last row in it; `None` where there is no row.
+    /// Returns the numbers of its first and last row; `None` without rows.
     pub fn rows(&self) -> Option<(u32, u32)> {
         let mut numbers = self.spots.iter().filter_map(|spot| match spot {
             ListItem::Row(number) => Some(*number),
@@ -70,9 +70,9 @@ pub fn rows_between(overall: &Overall, row_px: f64, from_px: f64, to_px: f64) ->
             part.after.heads += 1;
         }
         y += HEAD_PX;
-        // Rows of this heading that end before the part begins, and that begin after it ends.
+        // Rows of this heading above and below the part.
         let rows = f64::from(head.lines);
-        // Not `clamp`: what it says when its bounds are wrong brings the formatting of floating point numbers along.
+        // Not `clamp`: the message of its panic would add the formatting of floating point numbers to the program.
         let before = ((from_px - y) / row_px).floor().min(rows).max(0.0);
         let until = ((to_px - y) / row_px).ceil().min(rows).max(before);
         y += rows * row_px;
@@ -85,8 +85,8 @@ pub fn rows_between(overall: &Overall, row_px: f64, from_px: f64, to_px: f64) ->
     part
 }
 
-/// Returns how far the rows that were in view moved, in pixels: rows by their keys, with their tops before and now. Some of
-/// them may have moved past the others, so that it is the middle one of their moves.
+/// Returns how far the rows in view moved, in pixels; rows by their keys, with their top edges before and now. Returns the median of their
+/// moves, because some may have moved past the others.
 pub fn moved_px(before: &[(u128, f64)], now: &[(u128, f64)], view: &Range<f64>) -> f64 {
     let in_view = before.iter().filter(|(_, top)| view.contains(top));
     let moves = in_view.filter_map(|(key, top)| {
@@ -97,7 +97,8 @@ pub fn moved_px(before: &[(u128, f64)], now: &[(u128, f64)], view: &Range<f64>) 
     moves.get(moves.len() / 2).map_or(0.0, |px| *px as f64)
 }
 
-/// The part with the first rows, as the server renders it: nothing is left out before it, and rows after it have their room.
+/// Returns the part with the first rows, as the server renders it: nothing is left out before it, and space is reserved for the rows after
+/// it.
 pub fn rows_from(overall: &Overall, from: u32, to: u32) -> VisibleRows {
     let mut part = VisibleRows::default();
     let mut number = 0;

@@ -8,7 +8,7 @@ use timeline::words::{NO_CLUSTER, grouped, grouped_count, list, moment, safe};
 use crate::connection::{self, cluster_unreachable, forbidden, listing, next_try_at, unread_deployments, unwritten};
 use crate::zone::Zone;
 
-/// "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments shown · …" where those are of the twelve that were asked for.
+/// Returns "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments shown · …" if the list is filtered.
 pub fn summary(overall: &Overall) -> String {
     let found: u32 = overall.counts.iter().sum();
     let all = grouped_count(overall.all, "Deployment");
@@ -16,24 +16,24 @@ pub fn summary(overall: &Overall) -> String {
     [vec![all], unsettled_counts(overall)].concat().join(" · ")
 }
 
-/// "2 in trouble" and "3 in progress", each where there are any.
+/// Returns "2 in trouble" and "3 in progress", each if there are any.
 fn unsettled_counts(overall: &Overall) -> Vec<String> {
     let [trouble, moving, ..] = overall.counts;
     let counts = [(trouble, "in trouble"), (moving, "in progress")].into_iter().filter(|(number, _)| *number > 0);
     counts.map(|(number, what)| format!("{} {what}", grouped(number.into()))).collect()
 }
 
-/// The page's title: what needs a look comes first. Titles are put into documents as they are, so they have no markup.
+/// Returns the title of the page, with Deployments in trouble first. Titles are not escaped, so they contain no markup.
 pub fn title(overall: &Overall, query: &Query) -> String {
     let words = unsettled_counts(overall).join(", ");
-    // Of clusters that are not seen, and of Deployments that a search leaves out, nobody knows it.
+    // The number is unknown for clusters that cannot be read, and for Deployments outside of a search.
     let is_seen = is_live(overall, query);
     let is_search = !query.text.is_empty() || !query.labels.is_empty();
     let nothing = if overall.all > 0 && is_seen && !is_search { "Nothing in progress" } else { "Deployments" };
     format!("{}{} — Rollcast", if words.is_empty() { nothing } else { &words }, place(query)).replace('<', "‹")
 }
 
-/// The same in the browser, where it may be all that is seen of the page: it says where all of that may be old.
+/// Like [`title`], in the browser, where it may be all that is visible of the page: marks data that may be outdated.
 pub fn tab_title(overall: &Overall, query: &Query, is_linked: bool) -> String {
     let mut clusters = listed_clusters(overall, query).peekable();
     let is_unseen = clusters.peek().is_some() && clusters.all(|cluster| cluster.connection.state.is_stale());
@@ -45,12 +45,12 @@ pub fn is_live(overall: &Overall, query: &Query) -> bool {
     listed_clusters(overall, query).all(|cluster| cluster.connection.state.is_live())
 }
 
-/// Returns the clusters of which a list is.
+/// Returns the clusters of a list.
 pub fn listed_clusters<'o>(overall: &'o Overall, query: &'o Query) -> impl Iterator<Item = &'o ClusterState> {
     overall.clusters.iter().filter(|cluster| query.cluster.as_ref().is_none_or(|name| *name == cluster.name))
 }
 
-/// ": prod-eu / shop", or nothing for all.
+/// Returns ": prod-eu / shop", or nothing for all.
 fn place(query: &Query) -> String {
     match (&query.cluster, &query.namespace) {
         (Some(cluster), Some(namespace)) => format!(": {} / {}", safe(cluster), safe(namespace)),
@@ -66,7 +66,7 @@ pub fn heading(query: &Query) -> String {
     }
 }
 
-/// Says of which days the recordings of a list are: ages count from their own clocks. Empty where there are none. `day` formats the
+/// Says from which days the recordings of a list are, because ages count from their own clocks. Empty without recordings. `day` formats the
 /// day of a time.
 pub fn recording_days(overall: &Overall, day: impl Fn(Millis) -> String) -> String {
     let is_recording = |cluster: &&ClusterState| matches!(cluster.connection.state, ConnectionState::Replay { .. });
@@ -83,12 +83,12 @@ pub fn chip(group: Group, overall: &Overall) -> String {
     format!("{words} {}", grouped(count.into()))
 }
 
-/// Returns whether a list is of all Deployments, in any order.
+/// Returns whether a list has all Deployments, in any order.
 pub fn is_whole(query: &Query) -> bool {
     *query == Query { by: query.by, sort: query.sort, ..Query::default() }
 }
 
-/// Explains a list without rows, and tells whether the list of all Deployments may have some.
+/// Explains a list without rows, and returns whether the list of all Deployments may have some.
 pub fn empty_list_words(overall: &Overall, query: &Query) -> (String, bool) {
     let is_whole = is_whole(query);
     let clusters: Vec<&ClusterState> = listed_clusters(overall, query).collect();
@@ -104,7 +104,7 @@ pub fn empty_list_words(overall: &Overall, query: &Query) -> (String, bool) {
     // There is no filter to remove, whatever other clusters have.
     let is_place = query.text.is_empty() && query.labels.is_empty() && query.group.is_none();
     let is_place = is_place && query.cluster.is_some() && !clusters.is_empty();
-    // Where the named cluster is not watched, the notice says so: it is no cluster that does not respond.
+    // If the named cluster is not watched, the notice says so; it does not count as a cluster that does not respond.
     let is_filtered = !is_place && (overall.all > 0 || clusters.is_empty());
     let words = match (overall.rows(), is_filtered) {
         (1.., _) => return (String::new(), false),
@@ -154,14 +154,14 @@ pub fn trouble(overall: &Overall, zone: Zone) -> String {
             said.push(format!("In {}: {forbidden}", safe(&cluster.name)));
         }
     }
-    // Said once, as all clusters are written to one place.
+    // Once for all clusters, which share one store.
     let unwritten = |cluster: &ClusterState| unwritten(&cluster.connection, &|at| zone.dated(at, cluster.now_millis));
     said.extend(overall.clusters.iter().find_map(unwritten));
     said.join(" ")
 }
 
-/// Says when a cluster that does not respond is tried again next, and which one if there are several: apart from [`trouble`], because
-/// it changes with each try.
+/// Says when a cluster that does not respond is retried, and which one if there are several. Separate from [`trouble`], because it changes
+/// with each retry.
 pub fn next_retry(overall: &Overall, zone: Zone) -> String {
     let stale = overall.clusters.iter().filter_map(|cluster| match cluster.connection.state {
         ConnectionState::Stale { retry_at_millis, .. } => Some((retry_at_millis, cluster)),
@@ -250,13 +250,13 @@ mod tests {
             ("No Deployments here yet.".to_owned(), false),
             "nor elsewhere"
         );
-        // Where nothing narrows the list but its place, there is no filter to remove.
+        // A list that is limited only by cluster or namespace has no filter to remove.
         let two = || overall(3, vec![cluster("a", ConnectionState::Live), cluster("b", stale(None))]);
         let of = |name: &str| Query { cluster: Some(name.to_owned()), ..Query::default() };
         assert_eq!(said(&two(), &of("a")), ("No Deployments here yet.".to_owned(), true));
         assert!(said(&two(), &of("b")).0.starts_with("This cluster does not respond."));
         assert!(said(&two(), &Query { text: "x".into(), ..of("a") }).0.starts_with("No matches."));
-        // A cluster that is not watched does not fail to respond, nor does one that nobody may see.
+        // A cluster that is not watched, or that the viewer may not see, is not reported as not responding.
         assert_eq!(said(&overall(0, live()), &of("gone")), ("No matches. Remove a filter.".to_owned(), true));
         for query in [Query::default(), of("gone")] {
             assert_eq!(said(&overall(0, Vec::new()), &query).0, "No cluster can be shown to you.");

@@ -1,12 +1,12 @@
-//! The page's clock: the server's time, carried on by the browser's own ticking. Pure: the browser's time is an argument.
+//! The page's clock: the server's time, advanced by the browser's clock. Pure: the browser's time is an argument.
 
 use timeline::Millis;
 use timeline::wire::Connection;
 
-/// The server's time may seem to be this much behind before the page believes it: as late as a frame may come. Times the speed.
+/// The largest delay of the server's time that is taken for network delay of a frame. Multiplied by the speed.
 const JITTER_MILLIS: f64 = 400.0;
 
-/// Server time as the page knows it.
+/// The server's time as the page estimates it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clock {
     server_millis: f64,
@@ -16,13 +16,13 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The server's time was this when the page's was that.
+    /// Creates a clock from one server time and the page time at which it was read.
     pub const fn new(server_millis: Millis, page_millis: f64) -> Self {
         Self { server_millis: server_millis as f64, at_page_millis: page_millis, speed: 1.0, stopped_at: None }
     }
 
-    /// Takes the server's time. Small jitter of the network is ignored, so that the picture does not jump back; a time that stands
-    /// still is late by nothing.
+    /// Takes the server's time. Ignores small jitter of the network, so that the picture does not jump back; there is no jitter while the
+    /// time is stopped.
     pub fn synchronize(&mut self, server_millis: Millis, page_millis: f64) {
         let off = server_millis as f64 - self.running(page_millis);
         let jitter = if self.speed > 0.0 { JITTER_MILLIS * self.speed.max(1.0) } else { 0.0 };
@@ -32,7 +32,7 @@ impl Clock {
         }
     }
 
-    /// Clusters may have a speed of their own; a stale picture stands still.
+    /// Sets the speed: clusters may have their own, and a stale picture stands still.
     pub fn set_pace(&mut self, connection: &Connection, has_link: bool, page_millis: f64) {
         let speed = f64::from(connection.speed_percent) / 100.0;
         if (speed - self.speed).abs() > f64::EPSILON {
@@ -44,7 +44,7 @@ impl Clock {
         self.stopped_at = if runs { None } else { self.stopped_at.or(Some(self.running(page_millis))) };
     }
 
-    /// What stands still is known until then only: that nothing is heard was noticed later.
+    /// Sets the clock back to the last known time: the loss of the connection was detected later.
     pub fn stand_at(&mut self, known_until_millis: Millis) {
         self.stopped_at = self.stopped_at.map(|_| known_until_millis as f64);
     }
@@ -53,7 +53,7 @@ impl Clock {
         self.stopped_at.unwrap_or_else(|| self.running(page_millis)) as Millis
     }
 
-    /// The server's time as far as it can be known, also while what is shown stands still.
+    /// Returns the estimated server time, also while the shown time stands still.
     pub fn running_millis(&self, page_millis: f64) -> Millis {
         self.running(page_millis) as Millis
     }

@@ -1,5 +1,5 @@
-//! The link to the server: when to connect, when to give up on a silent connection, when to try again. A pure state
-//! machine; the clock (the browser's milliseconds) and chance (0..1) are arguments, what to do is returned.
+//! The connection to the server: when to connect, when to give up a silent connection, when to retry. A pure state machine; the clock (the
+//! browser's milliseconds) and a random number (0 to 1) are arguments, and the action is returned.
 //!
 //! ```text
 //!                             heard
@@ -15,50 +15,50 @@
 
 use timeline::wire::HEARTBEAT_SECONDS;
 
-/// Longest wait before another try, in milliseconds.
+/// Longest wait before a retry, in milliseconds.
 const MAX_WAIT_MILLIS: f64 = 10_000.0;
 const FIRST_WAIT_MILLIS: f64 = 500.0;
-/// A server that says nothing for this long is not there, as far as the page knows: two heartbeats and a bit. The page says so.
+/// After this long without a frame the page reports that the server does not respond: two heartbeats and a bit.
 const SILENCE_MILLIS: f64 = (HEARTBEAT_SECONDS * 2 + 1) as f64 * 1000.0;
-/// A connection that says nothing for this long is given up. Not sooner: over a slow line one large frame may take long.
+/// After this long without a frame a connection is given up. Not sooner: over a slow line one large frame may take long.
 const GIVE_UP_MILLIS: f64 = 45_000.0;
-/// A connection attempt may take this long.
+/// Timeout of a connection attempt.
 const CONNECT_MILLIS: f64 = 10_000.0;
-/// A connection that lasts this long ends a series of failed tries.
-/// A first frame does not: a server without room for a stream says hello, too.
+/// A connection that lasts this long resets the number of failed attempts.
+/// A first frame does not: a server without capacity for a stream sends hello, too.
 const SETTLED_MILLIS: f64 = MAX_WAIT_MILLIS;
 
 /// State of the connection between page and server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LinkState {
-    /// A connection is being made: the first one, or one that the server wants in the place of another. It is no loss.
+    /// Connecting for the first time, or because the server requested another connection. Not a loss.
     Connecting {
-        /// Tries before this one.
+        /// Number of earlier attempts.
         attempt: u32,
-        /// When this try was first looked at; `None` before.
+        /// When this attempt was first checked; `None` before.
         tried_millis: Option<f64>,
     },
     /// Frames arrive.
     Live(OpenSocket),
-    /// The connection is there, and the server says nothing. It may go on.
+    /// The connection is open, but no frame arrives. It may recover.
     Silent(OpenSocket),
-    /// The connection broke; another one is being made.
+    /// The connection is lost, and another one is being opened.
     Lost {
-        /// Tries before this one.
+        /// Number of earlier attempts.
         attempt: u32,
-        /// When this try began.
+        /// When this attempt began.
         tried_millis: f64,
     },
-    /// Waiting before the next try.
+    /// Waiting before the next attempt.
     Waiting {
-        /// Tries so far.
+        /// Number of attempts so far.
         attempt: u32,
-        /// When the next try begins.
+        /// When the next attempt begins.
         retry_millis: f64,
     },
 }
 
-/// The first connection is about to be made.
+/// Before the first connection attempt.
 impl Default for LinkState {
     fn default() -> Self {
         Self::Connecting { attempt: 0, tried_millis: None }
@@ -67,7 +67,7 @@ impl Default for LinkState {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenSocket {
-    /// Tries before this connection.
+    /// Number of attempts before this connection.
     attempt: u32,
     /// When it opened.
     opened_millis: f64,
@@ -82,28 +82,28 @@ pub enum LinkEvent {
     Heard,
     /// The socket closed, or could not be opened.
     Closed,
-    /// The socket closed, and the server wants another one to be opened at once.
+    /// The socket closed, and the server requests another one at once.
     OpenAgain,
     /// Time passed.
     Tick,
-    /// The browser says that the network is back, or the page is looked at again.
+    /// The browser reports that the network is back, or the page is visible again.
     WokeUp,
-    /// The computer slept.
+    /// The computer was suspended.
     Slept,
 }
 
-/// Action that the connection asks for.
+/// Action that the caller must take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkEffect {
     None,
-    /// Say hello and subscribe.
+    /// Send hello and subscribe.
     Greet,
-    /// Drop the socket, if any, and open another.
+    /// Close the socket, if any, and open another.
     Connect,
 }
 
 impl LinkState {
-    /// A socket is open and speaks.
+    /// Returns whether a socket is open and frames arrive.
     pub const fn is_live(&self) -> bool {
         matches!(self, Self::Live(_))
     }
@@ -112,18 +112,18 @@ impl LinkState {
         matches!(self, Self::Live(_) | Self::Silent(_))
     }
 
-    /// The last word of a server that fell silent came then.
+    /// Returns when a silent server sent its last frame.
     pub const fn silent_since(&self) -> Option<f64> {
         if let Self::Silent(socket) = self { Some(socket.heard_millis) } else { None }
     }
 
-    /// In how many whole seconds the next try begins; `None` where none is waited for.
+    /// Returns the seconds until the next attempt, rounded up; `None` if none is scheduled.
     pub fn retry_seconds(&self, now: f64) -> Option<u32> {
         let Self::Waiting { retry_millis, .. } = self else { return None };
         Some(((retry_millis - now) / 1_000.0).ceil().max(0.0) as u32).filter(|seconds| *seconds > 0)
     }
 
-    /// Tries so far, of which none led to a connection that lasted.
+    /// Returns the number of consecutive attempts without a lasting connection.
     const fn attempts(&self, now: f64) -> u32 {
         match self {
             Self::Live(socket) | Self::Silent(socket) if now - socket.opened_millis > SETTLED_MILLIS => 0,
@@ -135,13 +135,13 @@ impl LinkState {
         }
     }
 
-    /// There was a connection, and there is none, or nothing is heard over it. The first one is no loss: what the server rendered is fresh.
+    /// Returns whether the connection is lost or silent. Before the first connection it is not: the rendered data is fresh.
     pub const fn is_lost(&self) -> bool {
         matches!(self, Self::Silent(_) | Self::Lost { .. } | Self::Waiting { .. })
     }
 }
 
-/// One step.
+/// Computes the next state and the action for an event.
 #[must_use]
 pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkState, LinkEffect) {
     use LinkState::{Connecting, Live, Lost, Silent, Waiting};
@@ -156,11 +156,11 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
         (Live(socket) | Silent(socket), LinkEvent::Tick) if now - socket.heard_millis > GIVE_UP_MILLIS => {
             (Lost { attempt: 0, tried_millis: now }, LinkEffect::Connect)
         }
-        // The network may be another one now.
+        // The network may have changed.
         (Live(socket) | Silent(socket), LinkEvent::WokeUp) if now - socket.heard_millis > SILENCE_MILLIS => {
             (Lost { attempt: 0, tried_millis: now }, LinkEffect::Connect)
         }
-        // Its clock may have stood still, and what the server sent meanwhile did not arrive.
+        // The timers may have stopped while suspended, and frames may be lost.
         (Live(_) | Silent(_), LinkEvent::Slept) => (Lost { attempt: 0, tried_millis: now }, LinkEffect::Connect),
         (Live(socket), LinkEvent::Tick) if now - socket.heard_millis > SILENCE_MILLIS => {
             (Silent(socket), LinkEffect::None)
@@ -172,7 +172,7 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
             Connecting { attempt, tried_millis: Some(tried_millis) } | Lost { attempt, tried_millis },
             LinkEvent::Tick,
         ) if now - tried_millis > CONNECT_MILLIS => wait_for_retry(attempt, now, chance),
-        // It is no loss, as the first connection is none. A server that says so all the time is not believed.
+        // Not a loss, like the first connection. A server that requests it again soon after counts as failing.
         (Live(socket), LinkEvent::OpenAgain) if now - socket.opened_millis > SETTLED_MILLIS => {
             (Connecting { attempt: 0, tried_millis: Some(now) }, LinkEffect::Connect)
         }
@@ -189,8 +189,8 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
     }
 }
 
-/// Full jitter below a limit that doubles. The server waits alike for a cluster (`server/src/kube/backoff.rs`); what both share is
-/// one line of arithmetic, in other units and with another least: a server may ask again at once, pages of one server never do.
+/// Waits a random time below a limit that doubles (full jitter). The server waits alike for a cluster (`server/src/kube/backoff.rs`). Only
+/// one line of arithmetic is the same, with other units and another minimum: a server may retry at once, the pages of one server must not.
 fn wait_for_retry(attempt: u32, now: f64, chance: f64) -> (LinkState, LinkEffect) {
     let limit = (FIRST_WAIT_MILLIS * f64::from(1u32 << attempt.min(10))).min(MAX_WAIT_MILLIS);
     (LinkState::Waiting { attempt: attempt + 1, retry_millis: now + limit * chance.clamp(0.05, 1.0) }, LinkEffect::None)
@@ -200,12 +200,12 @@ fn wait_for_retry(attempt: u32, now: f64, chance: f64) -> (LinkState, LinkEffect
 mod tests {
     use super::*;
 
-    /// A connection that is open since the page's clock began.
+    /// Returns a connection that is open since time 0.
     fn live(heard_millis: f64) -> LinkState {
         LinkState::Live(OpenSocket { attempt: 0, opened_millis: 0.0, heard_millis })
     }
 
-    /// Goes through these events and the wait that they lead to, six times; returns the state then, and when that is.
+    /// Applies these events and the wait after them, six times; returns the state, and the time.
     fn wait_again(mut state: LinkState, events: &[LinkEvent]) -> (LinkState, f64) {
         let (mut now, mut waits) = (0.0, Vec::new());
         for _ in 0..6 {
@@ -248,7 +248,7 @@ mod tests {
             let failed = step(opening, event, 30_001.0, 1.0).0;
             assert_eq!(failed, LinkState::Waiting { attempt: 1, retry_millis: 30_501.0 }, "{event:?}");
         }
-        // One that did not last, or was silent before, is lost as any other.
+        // A connection that was short or silent is lost like any other.
         let short = LinkState::Live(OpenSocket { attempt: 0, opened_millis: 15_000.0, heard_millis: 19_000.0 });
         let silent = step(live(0.0), LinkEvent::Tick, 20_000.0, 1.0).0;
         for state in [short, silent] {

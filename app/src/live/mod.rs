@@ -1,4 +1,4 @@
-//! Live: how the page keeps up with the server.
+//! The live connection between page and server.
 
 pub mod client;
 pub mod clock;

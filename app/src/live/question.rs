@@ -8,34 +8,34 @@
 
 use timeline::Millis;
 
-/// A moment is asked for at most this often; an answer that does not come is given up after that.
+/// Minimum interval between requests, and timeout of an answer.
 const ASK_MILLIS: f64 = 120.0;
 const ANSWER_MILLIS: f64 = 2_000.0;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Question {
-    /// The moment that was asked for, and when.
+    /// The requested moment, and the time of the request.
     last_request: Option<(Millis, f64)>,
     is_answered: bool,
 }
 
 impl Question {
-    /// Starts with a moment that was answered already.
+    /// Starts with a moment that was already answered.
     pub const fn answered(at_millis: Millis) -> Self {
         Self { last_request: Some((at_millis, f64::NEG_INFINITY)), is_answered: true }
     }
 
-    /// Forgets the last question: no answer comes, or somebody else answered it.
+    /// Clears the last request: its answer will not come, or is not needed any more.
     pub const fn forget(&mut self) {
         self.last_request = None;
     }
 
-    /// Takes the answer for a moment. A late answer to an earlier question is ignored.
+    /// Takes the answer for a moment. Ignores a late answer to an earlier request.
     pub fn answer(&mut self, at_millis: Millis) {
         self.is_answered |= self.last_request.is_some_and(|(asked, _)| asked == at_millis);
     }
 
-    /// Returns the moment to ask for now, when `shown` is shown.
+    /// Returns the moment to request now, while `shown` is shown.
     pub fn next_request(&mut self, shown: Millis, page_millis: f64) -> Option<Millis> {
         if let Some((asked, asked_at)) = self.last_request {
             let wait = if self.is_answered { ASK_MILLIS } else { ANSWER_MILLIS };

@@ -1,5 +1,5 @@
-//! The list of Deployments: of every cluster, of one, or of a namespace. Live: only the rows in view travel, and whatever changes in
-//! them is shown.
+//! The list of Deployments: of every cluster, of one, or of a namespace. Live: only the rows in view are sent, and all changes of them are
+//! shown.
 
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
@@ -52,15 +52,15 @@ pub fn DeploymentsPage() -> impl IntoView {
         preview(|| page.preview());
     }
     let rows = overall.with_untracked(Overall::rows);
-    // A browser that loads the page again finds it as high as it was, and scrolls to its place. Where no scripts run,
-    // or the program cannot start, nothing would fill that room.
+    // A browser that reloads the page finds the same height and restores its scroll position. Without scripts, or if the program cannot
+    // start, nothing would fill that space.
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
     let room = board.after.get_untracked().style();
     let sheet = format!("@media(scripting:enabled){{#{STOPPED}.unused~main>#rows>:last-child{{{room}}}}}");
     let placed = rendered.is_some().then(|| view! { <style nonce=nonce inner_html=sheet></style> });
     let pages = rendered.map(|page| view! { <Pages query=page.query window=page.window rows/> });
     let recorded = move || words::recording_days(&overall.read(), |at_millis| zone.date(at_millis));
-    // Where there is nothing, there is nothing to search, and no colour to explain.
+    // An empty list needs no search and no legend.
     let class = move || if overall.read().all == 0 && words::is_whole(&query.read()) { "list empty" } else { "list" };
     view! {
         <PageTitle place=heading text=Signal::derive(move || words::tab_title(&overall.read(), &query.read(), board.is_linked.get()))/>
@@ -73,7 +73,7 @@ pub fn DeploymentsPage() -> impl IntoView {
         <main class=class data-testid="overview">
             <h1>{move || heading.get()}" "<a class=move || if is_part() { "choice" } else { "unused" } href=at("/") aria-label="All Deployments">"All"</a><span class="muted recorded">{recorded}</span></h1>
             <Filter board search/>
-            // Below the links of the filter: those stay where they are, however the question changes.
+            // Below the links of the filter, so that those do not move when the notice changes.
             <Banner test_id="mistake" words=move || overall.read().trouble.clone()/>
             <Columns board/>
             {placed}
@@ -92,7 +92,7 @@ fn use_query() -> Memo<Query> {
     })
 }
 
-/// Shows what is there to begin with, and follows the list from there until the page is left; gives what the document was rendered for.
+/// Shows the first content, and follows the list until the viewer leaves the page; returns the payload of the document.
 fn begin(board: ListBoard) -> Option<ListPayload> {
     let (live, memory) = (Live::of_app(), ListMemory::of_app());
     let written = use_url().with_untracked(browser::path_with_search);
@@ -111,7 +111,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
     let begin = move || {
         let list = match first {
             Some((copy, window)) => SavedList::from_top(LiveList::from_copy(copy, browser::page_millis()), window),
-            // Without either the viewer came by a link.
+            // Without a payload or a stored list: the viewer came by a link.
             None => saved.unwrap_or_else(|| SavedList::from_top(LiveList::default(), FIRST)),
         };
         ListScreen::new(board, memory, list)
@@ -135,7 +135,7 @@ fn Nothing(board: ListBoard) -> impl IntoView {
     }
 }
 
-/// A text in which what stands between backticks is a command.
+/// Renders a text whose parts between backticks are commands.
 fn with_commands(text: &str) -> Vec<AnyView> {
     let piece = |(number, text): (usize, &str)| {
         let text = text.to_owned();
@@ -144,7 +144,7 @@ fn with_commands(text: &str) -> Vec<AnyView> {
     text.split('`').enumerate().map(piece).collect()
 }
 
-/// Ways to the rows before and after those that were rendered, for browsers without scripts; hidden once the page is alive.
+/// Links to the rows before and after the rendered ones, for browsers without scripts; hidden once the page is hydrated.
 #[component]
 fn Pages(query: Query, window: Window, rows: u32) -> impl IntoView {
     let address = address::list(&query);

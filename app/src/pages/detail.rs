@@ -21,8 +21,8 @@ use crate::detail::Detail;
 use crate::payload::{DetailPayload, Payload};
 use crate::zone::Zone;
 
-/// Shows a detail of a workload in the panel beside its picture; without one, the page of the detail. Loads their part of the program
-/// first.
+/// Shows a detail of a workload in the panel beside its picture; without a panel, the page of the detail. Loads the part of the program for
+/// details first.
 #[lazy]
 pub fn details(in_panel: Option<(Workload, Signal<Detail>)>) -> AnyView {
     match in_panel {
@@ -31,7 +31,7 @@ pub fn details(in_panel: Option<(Workload, Signal<Detail>)>) -> AnyView {
     }
 }
 
-/// The page. Whoever comes to it without loading it gets it from the server, which alone knows what it is about.
+/// The page of a detail. After in-page navigation the content comes from the server, as only the server can create it.
 #[component]
 pub fn DetailPage() -> impl IntoView {
     let first = take_payload(|payload| if let Payload::Detail(detail) = payload { Some(*detail) } else { None });
@@ -61,7 +61,7 @@ pub fn DetailPage() -> impl IntoView {
     })
 }
 
-/// The detail. While it is about the same thing, only what changed in it is shown anew: focus and scroll stay where they are.
+/// The detail. While its subject stays the same, only changed parts are rendered again, so that focus and scroll position stay.
 #[component]
 fn DetailView(workload: Workload, detail: Signal<Detail>) -> impl IntoView {
     let workload = StoredValue::new(workload);

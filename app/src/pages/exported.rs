@@ -1,4 +1,4 @@
-//! The page of a rollout in a file of its own.
+//! The page of a rollout in an exported file.
 
 use leptos::prelude::*;
 use leptos_meta::provide_meta_context;
@@ -12,7 +12,7 @@ use crate::pages::rollout::Rollout;
 use crate::payload::Export;
 use crate::zone::Zone;
 
-/// The page of a rollout in a file of its own.
+/// The page of a rollout in an exported file.
 #[component]
 pub fn ExportedPage(export: Export) -> impl IntoView {
     provide_meta_context();
@@ -21,7 +21,7 @@ pub fn ExportedPage(export: Export) -> impl IntoView {
     Live::provide(String::new());
     Zone::provide();
     OpenedPod::provide();
-    // Links lead to pages of a server, which is not there.
+    // The file has no server to which links could lead.
     Effect::new(move |_| crate::browser::block_links());
     view! {
         <Notices/>

@@ -1,17 +1,17 @@
-//! The page for an address that leads nowhere: says what is wrong with it, and where to go.
+//! The error page of an address: why nothing is shown, and links to other pages.
 
 use leptos::prelude::*;
 
 use crate::components::header::{Header, Section};
 
-/// An address leads nowhere: the first sentence of why is the heading.
+/// The error page. The first sentence of the reason is its heading.
 #[component]
 pub fn Missing(
-    /// The address that was asked for; empty where it is not what is wrong.
+    /// The requested address; empty if the address is not the problem.
     asked_address: String,
-    /// Why there is nothing, in whole sentences.
+    /// The reason, in whole sentences.
     why: String,
-    /// Where to go instead: (address, words).
+    /// Other pages: (address, words).
     instead: Vec<(String, String)>,
 ) -> impl IntoView {
     let (heading, rest) = match why.split_once(". ") {

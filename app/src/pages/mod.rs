@@ -1,4 +1,4 @@
-//! The pages: a file for each, with the parts that only it has.
+//! The pages: one file each, with the parts that only that page has.
 
 #[cfg(feature = "ssr")]
 pub(crate) mod compare;

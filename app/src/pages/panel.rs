@@ -1,4 +1,4 @@
-//! The panel beside the picture, with whatever is open in it.
+//! The panel beside the picture, with the open detail.
 
 use leptos::prelude::*;
 use timeline::Workload;
@@ -10,7 +10,7 @@ use crate::pages::detail::details;
 use crate::rollout::panel::{PanelContent, PanelState};
 use crate::rows::set_if_new;
 
-/// The panel, with whatever is open in it.
+/// The panel with the open detail.
 #[component]
 pub fn Panel(workload: Workload, panel: PanelState) -> impl IntoView {
     let workload = StoredValue::new(workload);

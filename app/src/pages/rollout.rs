@@ -35,11 +35,11 @@ use crate::score::frame::Frame;
 use crate::score::motion::Motion;
 use crate::score::{scale, scene, style_sheet};
 
-/// The page. Another Deployment, or another link to the same one, is another page.
+/// The page. It is created anew for another Deployment, or another link to the same one.
 #[component]
 pub fn RolloutPage() -> impl IntoView {
     let (params, query, url) = (use_params_map(), use_query_map(), use_url());
-    // What only the server knows the meaning of: which moment a link to a revision leads to.
+    // Only the server can resolve a link to a revision to its moment.
     let asked = Memo::new(move |_| {
         let (params, query) = (params.read(), query.read());
         let part = |name| params.get(name).unwrap_or_default();
@@ -73,7 +73,7 @@ pub fn RolloutPage() -> impl IntoView {
 pub fn Rollout(
     workload: Workload,
     revision: Option<u64>,
-    /// Payload of the document, if it was for this page.
+    /// Payload of the document, if it is of this page.
     payload: Option<DeploymentPayload>,
 ) -> impl IntoView {
     let scope = Scope::Workload(workload.clone());
@@ -97,11 +97,11 @@ pub fn Rollout(
         let words = board.workload.with(|workload| page_title(badge, &workload.namespace, &workload.name));
         title(board.is_stale(), words)
     });
-    // Where everything is until the program takes over. Who came from another page needs none, and has no nonce.
+    // Moving styles until the program hydrates the page. After in-page navigation they are not needed, and there is no nonce.
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
     let placed = (!sheet.is_empty()).then(|| view! { <style id="placed" nonce=nonce inner_html=sheet></style> });
     let is_there = Memo::new(move |_| board.view.read().is_some());
-    // A panel that covers the page goes with the picture: nothing else could be used while it is open.
+    // A panel that covers the page is removed with the picture: nothing else could be used while it is open.
     Effect::new(move |_| {
         if !is_there.get() && controls.panel.is_covering() {
             controls.close();
@@ -138,8 +138,8 @@ pub fn Rollout(
     }
 }
 
-/// The picture as the server renders it, and as the browser takes it over: its signals, its moving styles and its style sheet. The board
-/// tells of the same moment.
+/// Renders the picture for the server and for hydration: its signals, its moving styles and its style sheet. The board shows the same
+/// moment.
 fn draw(board: Board, rendered: &RenderedPage) -> (Picture, FrameStyles, String) {
     let (model, said, frame) = rendered.first_content(board);
     board.view.set(said.view.clone());
@@ -150,7 +150,7 @@ fn draw(board: Board, rendered: &RenderedPage) -> (Picture, FrameStyles, String)
     (Picture::from_scene(scene, ticks, frame), moving, sheet)
 }
 
-/// Once the page is alive it follows its Deployment, until the viewer leaves it.
+/// Follows the Deployment once the page is hydrated, until the viewer leaves it.
 fn come_alive(board: Board, picture: Picture, rendered: Option<RenderedPage>, scope: Scope, controls: Controls) {
     let live = Live::of_app();
     let begin = move || {
@@ -165,13 +165,13 @@ fn come_alive(board: Board, picture: Picture, rendered: Option<RenderedPage>, sc
     live.show(begin);
 }
 
-/// Says that there is no such Deployment, since when it is looked for, and where else to look.
+/// Says that there is no such Deployment, since when the server looks for it, and which other pages may help.
 #[component]
 fn MissingDeployment(board: Board) -> impl IntoView {
     let Workload { cluster, namespace, name, .. } = board.workload.get_untracked();
     let looking = move || {
         let cluster = safe(&cluster);
-        // Nothing new comes in a recording that stands still.
+        // A stopped recording has no new data.
         if board.is_recorded() {
             let is_held = board.connection.read().speed_percent == 0;
             let state = if is_held {

@@ -1,4 +1,4 @@
-//! Links for people without an account: those that somebody made, and the way in for who has one.
+//! Share links, for people without an account: the list of existing ones, and the page that opens one.
 
 use leptos::prelude::*;
 use timeline::address::at;
@@ -13,38 +13,37 @@ use crate::payload::Preview;
 /// A link as its maker sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SharedLine {
-    /// Which one it is.
+    /// Id of the link.
     pub id: String,
     /// Name of the page that the link opens.
     pub opens: String,
-    /// Address that the link leads to.
+    /// Address of that page.
     pub to: String,
-    /// Until when, in words.
+    /// When it expires, in words.
     pub until: String,
-    /// Name of who made the link.
+    /// Name of the viewer who made the link.
     pub maker: String,
 }
 
 /// Content of the page of links.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SharesPayload {
-    /// Scopes that a new link may open, each with the address that it leads to, the most likely one first; empty where there is
-    /// nothing to share.
+    /// Scopes that a new link may open, each with its address, the most likely one first; empty if there is nothing to share.
     pub offers: Vec<(String, String)>,
-    /// The link that was just made, and what is said of it.
+    /// The link that was just made, and a note about it.
     pub made: Option<(String, String)>,
-    /// The links that there are.
+    /// The existing links.
     pub lines: Vec<SharedLine>,
-    /// They are everybody's: who looks may revoke all of them.
+    /// Whether the list has the links of all viewers, who may revoke each of them.
     pub is_everybodys: bool,
-    /// Error; empty for none.
+    /// Error message; empty without an error.
     pub trouble: String,
 }
 
-/// Lifetimes of links, as the form offers them.
+/// Lifetimes of links in the form.
 const TIMES: [(&str, &str); 4] = [("1h", "1 hour"), ("1d", "1 day"), ("7d", "7 days"), ("30d", "30 days")];
 
-/// The links that somebody may revoke, and a form to make one.
+/// The links that the viewer may revoke, and a form to make one.
 #[component]
 pub(crate) fn SharesPage(page: SharesPayload) -> impl IntoView {
     let SharesPayload { offers, made, lines, is_everybodys, trouble } = page;
@@ -146,7 +145,7 @@ pub(crate) fn ConfirmPage(says: String, secret: String) -> impl IntoView {
     }
 }
 
-/// The way in for who has a link: its script hands in what stands behind the `#`. Nothing that is seen here says what the link opens.
+/// The page that opens a link: its script sends the secret after the `#`. The page does not reveal what the link opens.
 #[component]
 pub(crate) fn SharedPage(
     trouble: String,

@@ -1,4 +1,4 @@
-//! The status page: how each cluster is reached and watched. No program runs in it.
+//! The status page: connection and watches of each cluster. The page runs no program.
 
 use leptos::prelude::*;
 use timeline::address::at;
@@ -11,11 +11,11 @@ use crate::status::{ClusterFigures, ClusterStatus, KindFigures, KindStatus, NOTH
 #[component]
 pub fn StatusPage(
     status: StatusPayload,
-    /// When it was made: "14:02:05 UTC".
+    /// Time of the page: "14:02:05 UTC".
     made: String,
 ) -> impl IntoView {
     let StatusPayload { mut clusters, trouble, server } = status;
-    // Those to do something about come first.
+    // Clusters with problems come first.
     clusters
         .sort_by_key(|cluster| cluster.advice.is_empty() && matches!(cluster.connection.state, "live" | "recording"));
     // Recordings have none.
@@ -113,7 +113,7 @@ fn facts(cluster: &ClusterStatus, figures: &ClusterFigures) -> impl IntoView + u
     view! { {address}{heard}{queue}<dt>"Gaps"</dt><dd>{gaps}</dd><dt>"Frames"</dt><dd>{dropped}</dd> }
 }
 
-/// One kind. On a phone each cell stands below the other, with the words of its column.
+/// One kind. On a phone its cells are below each other, each with the name of its column.
 fn row(cluster: &ClusterStatus, kind: &KindStatus) -> impl IntoView + use<> {
     let name = capitalized(kind.kind.plural().to_owned());
     let class = match kind.state {

@@ -1,4 +1,4 @@
-//! The wall: what goes on, told by itself, to be read from across a room. Nobody has to touch it.
+//! The wall: rollouts in progress, updated without interaction, readable from a distance.
 
 use std::time::Duration;
 
@@ -30,12 +30,12 @@ use crate::wall::screen::WallScreen;
 use crate::wall::settings::Settings;
 use crate::zone::Zone;
 
-/// Against burn-in everything moves this often, and comes back.
+/// Interval at which the content moves against burn-in.
 const SHIFT_EVERY: Duration = Duration::from_secs(600);
-/// Where it goes in turn, in pixels.
+/// Positions of the content in turn, in pixels.
 const SHIFTS: [u8; 8] = [0, 2, 4, 6, 8, 6, 4, 2];
 
-/// The page. Another address is another wall: its header has a link to the wall of everything.
+/// The page. It is created anew for another address; its header has a link to the wall of all Deployments.
 #[component]
 pub fn WallPage() -> impl IntoView {
     let url = use_url();
@@ -70,12 +70,12 @@ fn Wall(settings: Settings) -> impl IntoView {
         list::words::next_retry(&board.overall.read(), zone)
     };
     let columns = if columns == 0 { String::new() } else { format!(" columns-{columns}") };
-    // The place of everything changes now and then.
+    // The position of the content changes against burn-in.
     let moves = RwSignal::new(0_usize);
     Effect::new(move |_| browser::run_every(SHIFT_EVERY, move || moves.update(|moves| *moves += 1)));
     let shifted = Signal::derive(move || if moves.get() == 0 { String::new() } else { shift(moves.get()) });
     let is_pointed = RwSignal::new(false);
-    // A browser may tell of a pointer that is there while a page is loaded as of one that came.
+    // While a page loads, a browser may report a resting pointer as one that entered.
     Effect::new(move |_| {
         browser::on_window(leptos::ev::mousemove, move |event| {
             if (event.movement_x(), event.movement_y()) != (0, 0) {
@@ -89,7 +89,7 @@ fn Wall(settings: Settings) -> impl IntoView {
             <Banner test_id="stale" words=stale countdown=next/>
             <h1 class="aside">{list::heading(&query)}</h1>
             <StableLine board query=query.clone()/>
-            // As the server knew them. Style sheets show them where scripts do not run.
+            // The rows as the server knew them, shown without scripts.
             <ul class="plain-rows" data-testid="plain-rows">{rows.into_iter().map(|row| view! { <li>{row}</li> }).collect_view()}</ul>
             <div class=format!("tiles{columns}") id="tiles" data-count=move || board.taken_seats().to_string()>
                 {board.seats.map(|seat| view! { <Tile wall=board seat/> }).collect_view()}
@@ -98,12 +98,12 @@ fn Wall(settings: Settings) -> impl IntoView {
             <WallFooter board query/>
             {has_sound.then(|| view! { <Sound board/> })}
         </main>
-        // It is there for who touches or tabs; on a screen across a room it would take the place of what goes on.
+        // Visible only on touch or Tab: on a large screen it would take space from the content.
         <Header section=Section::Wall/>
     }
 }
 
-/// Follows what the wall shows until the page is left.
+/// Follows the content of the wall until the viewer leaves the page.
 fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
     let live = Live::of_app();
     let begin = move || {
@@ -112,7 +112,7 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
     };
     live.show(begin);
     Effect::new(move |_| {
-        // It ends with the page.
+        // Dropped with the page.
         let awake = StoredValue::new_local(WakeLock::default());
         awake.with_value(WakeLock::request);
         browser::on_window(leptos::ev::visibilitychange, move |_| {
@@ -121,7 +121,7 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
     });
 }
 
-/// One large line for when nothing goes on; it is hidden while something does.
+/// One large line while nothing is in progress; hidden otherwise.
 #[component]
 fn StableLine(board: WallBoard, query: Query) -> impl IntoView {
     let of_class = query.clone();
@@ -142,7 +142,7 @@ fn StableLine(board: WallBoard, query: Query) -> impl IntoView {
     view! { <p id="stable" class=class title=words data-testid="stable">{words}</p> }
 }
 
-/// The meaning of the marks in the pictures, to be read from across a room; not there while there are no pictures.
+/// Legend of the marks in the pictures, readable from a distance. Renders nothing without pictures.
 #[component]
 fn WallLegend(is_needed: Signal<bool>) -> impl IntoView {
     let class = move || if is_needed.get() { "wall-legend" } else { "unused" };
@@ -158,7 +158,7 @@ fn WallLegend(is_needed: Signal<bool>) -> impl IntoView {
     }
 }
 
-/// The place of everything after so many moves, as a style.
+/// Returns the position of the content after so many moves, as a style.
 fn shift(moves: usize) -> String {
     let at = |step: usize| SHIFTS.get(step % SHIFTS.len()).copied().unwrap_or_default();
     format!("transform:translate({}px, {}px)", at(moves), at(moves / SHIFTS.len()))

@@ -1,4 +1,4 @@
-//! The board: what the texts of a Deployment's page follow, as signals. The picture has its own ([`super::picture`]).
+//! The board: signals of the texts on a Deployment's page. The picture has its own ([`super::picture`]).
 
 use std::borrow::Cow;
 
@@ -20,63 +20,63 @@ use crate::zone::Zone;
 /// Number of steps of the time slider.
 pub const SLIDER: i64 = 10_000;
 
-/// Marks of the time slider, in parts of the whole history: of [`SLIDER_PARTS`].
+/// Marks of the time slider, as parts of the whole history: of [`SLIDER_PARTS`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SliderMarks {
-    /// The rollouts, each from its begin to its end.
+    /// The rollouts, each from its beginning to its end.
     pub rollouts: Vec<(StatusMark, i64, i64)>,
     pub window: (i64, i64),
 }
 
-/// Number of parts by which marks on the slider differ.
+/// Resolution of the slider's marks.
 pub const SLIDER_PARTS: i64 = 1_000;
 
-/// Which moment is shown, as the controls of time tell it.
+/// The shown moment, as the time controls set it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Time {
     /// The moment, in whole tenths of a second; `None` for the present.
     pub tenths: Option<Millis>,
     pub is_playing: bool,
-    /// Lines that the story got since the present was left.
+    /// Number of lines added to the story since the viewer left the present.
     pub news: usize,
 }
 
-/// The state of the page. Copies are handles of the same one.
+/// State of the page. Copies are handles of the same state.
 #[derive(Clone, Copy, Default)]
 pub struct Board {
-    /// The zone in which the page tells times of day.
+    /// The time zone of the page.
     pub zone: Zone,
     /// The Deployment that the page is about.
     pub workload: RwSignal<Workload>,
-    /// The revision that the link to the page names; `None` where it names none.
+    /// The revision that the link to the page names; `None` if it names none.
     pub linked_revision: Option<u64>,
-    /// A rollout that goes on is shown as it was when the page was opened.
+    /// Whether a rollout in progress is shown as it was when the page was opened.
     pub is_snapshot: bool,
-    /// The page is a file of its own, behind which there is no server.
+    /// Whether the page is an exported file, without a server.
     pub is_file: bool,
-    /// This is a rollout by itself, from what was kept of it: it has an end and no present.
+    /// Whether this is a single stored rollout: it has an end and no present.
     pub is_over: bool,
-    /// True once anything was heard of it.
+    /// Whether any data of the Deployment has arrived.
     pub is_known: RwSignal<bool>,
-    /// The verdict line; `None` while there is no such Deployment.
+    /// The verdict line; `None` if there is no such Deployment.
     pub view: RwSignal<Option<View>>,
     /// The verdict line of the present, whatever moment is shown.
     pub now: RwSignal<Option<View>>,
     /// Connection of the server to the cluster.
     pub connection: RwSignal<Connection>,
-    /// The page has a connection to the server, or is making its first.
+    /// Whether the page is connected to the server, or is connecting for the first time.
     pub is_linked: RwSignal<bool>,
-    /// Which moment is shown, and whether it moves on.
+    /// The shown moment, and whether it advances.
     pub time: RwSignal<Time>,
-    /// Where the slider stands, of [`SLIDER`].
+    /// Position of the slider, of [`SLIDER`].
     pub slider_position: RwSignal<i64>,
     /// Marks of the time slider.
     pub slider_marks: RwSignal<SliderMarks>,
-    /// Whole seconds of the time shown, for countdowns.
+    /// The shown time in whole seconds, for countdowns.
     pub second: RwSignal<i64>,
-    /// The cluster's time when the server was heard last, while the present stands still.
+    /// The cluster's time of the last frame from the server, while the present stands still.
     pub heard_millis: RwSignal<Millis>,
-    /// The present as times are compared with it, which rows read that come and go ([`Self::compare_with`]).
+    /// The present with which times are compared ([`Self::compare_with`]). Scoped, because rows that come and go read it.
     present_millis: ScopedSignal<Millis>,
     /// Since when the server looks for the Deployment.
     pub looking_since_millis: RwSignal<Millis>,
@@ -85,7 +85,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// The board of a Deployment of which nothing is known yet.
+    /// Creates the board of a Deployment without data.
     pub fn for_workload(workload: Workload, linked_revision: Option<u64>) -> Self {
         let is_file = Exported::of_app().is_some();
         let is_over = is_file || workload.rollout.is_some();
@@ -97,12 +97,12 @@ impl Board {
         board
     }
 
-    /// The board of the page around this component; on a wall there is none.
+    /// Returns the board of the page around this component; `None` on a wall.
     pub fn of_page() -> Option<Self> {
         use_context()
     }
 
-    /// The board of a page that was just rendered, and what it was rendered from.
+    /// Creates the board of a page that was just rendered, and the data from which it was rendered.
     pub fn rendered(payload: DeploymentPayload) -> (Self, RenderedPage) {
         let DeploymentPayload { workload, revision, connection, snapshot, moment, is_snapshot } = payload;
         let (told_millis, looking_since_millis) = (snapshot.now_millis, snapshot.looking_since_millis);
@@ -122,14 +122,14 @@ impl Board {
         (board, rendered)
     }
 
-    /// Returns the rollout that the page is about, where it is a rollout by itself that is over.
+    /// Returns the ended rollout of the page, if the page is about a single one.
     pub fn ended_rollout(self, copy: &DeploymentCopy) -> Option<EndedRollout> {
         copy.deployment()
             .filter(|_| self.is_over)
             .and_then(|deployment| EndedRollout::from_model(&copy.model, deployment))
     }
 
-    /// The time in the picture stands still: the page or the server has no word. Follows both.
+    /// Returns whether the picture stands still because the page or the server has no connection. Follows both.
     pub fn is_stale(self) -> bool {
         self.connection.read().state.is_stale() || !self.is_linked.get()
     }
@@ -139,7 +139,7 @@ impl Board {
         self.is_over || matches!(self.connection.read().state, ConnectionState::Replay { .. })
     }
 
-    /// The title of an episode without a rollout, where its recording is shown. Follows the connection.
+    /// Returns the title of an episode without a rollout, if its recording is shown. Follows the connection.
     pub fn episode_title(self) -> Option<String> {
         let connection = self.connection.read();
         let ConnectionState::Replay { name } = &connection.state else { return None };
@@ -147,39 +147,39 @@ impl Board {
         self.workload.with(title)
     }
 
-    /// A moment is shown that is not the present, or something that has none. Follows both.
+    /// Returns whether the page shows another moment than the present, or something without a present. Follows both.
     pub fn is_past(self) -> bool {
         self.is_over || self.time.read().tenths.is_some()
     }
 
-    /// The present as times are compared with it: those that are far from it have their date. Follows it.
+    /// Returns the present with which times are compared: times far from it are shown with their date. Follows it.
     pub fn present(self) -> Millis {
         self.present_millis.get()
     }
 
-    /// Times are compared with this present of the cluster, to the minute, whatever moment is shown and while nothing is heard. What is
-    /// over may be of any day, and so may a past moment of a recording.
+    /// Sets the present with which times are compared, to the minute: the cluster's present, whatever moment is shown and while nothing
+    /// arrives. An ended rollout, and a past moment of a recording, may be of any day.
     pub fn compare_with(self, present_millis: Millis, is_past: bool) {
         let is_of_any_day = self.is_over || (is_past && untrack(|| self.is_recorded()));
         self.present_millis.set(if is_of_any_day { Millis::MAX } else { minute(present_millis) });
     }
 
-    /// The present stands still: nothing moves in it until it is left. Follows the connection.
+    /// Returns whether the present stands still until the viewer leaves it. Follows the connection.
     pub fn is_held(self) -> bool {
         self.is_over || self.is_stale() || self.connection.read().speed_percent == 0
     }
 
-    /// Reads a part of the verdict line; the default while there is no such Deployment. Follows it.
+    /// Reads a part of the verdict line; the default if there is no such Deployment. Follows it.
     pub fn read_view<T: Default>(self, read: impl FnOnce(&View) -> T) -> T {
         self.view.with(|view| view.as_ref().map(read)).unwrap_or_default()
     }
 
-    /// The revision that is current now, whatever moment is shown. Follows it.
+    /// Returns the present revision, whatever moment is shown. Follows it.
     pub fn current(self) -> Option<u64> {
         self.now.with(|view| view.as_ref().and_then(|view| view.revision))
     }
 
-    /// A time of day of the page, with its date where it is not of the last hours. Follows the zone and the present.
+    /// Formats a time of day, with its date if it is not within the last hours. Follows the zone and the present.
     pub fn moment(self, at_millis: Millis) -> String {
         self.zone.moment(at_millis, self.present())
     }
@@ -189,24 +189,24 @@ impl Board {
         format!("{} {}", self.moment(at_millis), self.zone.name(at_millis))
     }
 
-    /// The time shown, in whole seconds. Follows it.
+    /// Returns the shown time, in whole seconds. Follows it.
     pub fn now_millis(self) -> Millis {
         self.second.get() * 1_000
     }
 }
 
-/// The minute in which a moment lies.
+/// Returns the minute of a moment.
 pub const fn minute(at_millis: Millis) -> Millis {
     at_millis.div_euclid(60_000) * 60_000
 }
 
-/// Data from which a page was rendered, as a viewer holds it.
+/// Data from which a page was rendered, in the form of a viewer's copy.
 pub struct RenderedPage {
-    /// The Deployment as it is at present.
+    /// The Deployment at present.
     pub copy: DeploymentCopy,
     /// The cluster's time when the server rendered the page.
     pub told_millis: Millis,
-    /// The moment that the link names, and what was said then; `None` for the present.
+    /// The moment that the link names, with its sentences; `None` for the present.
     pub moment: Option<Moment>,
 }
 
@@ -216,8 +216,8 @@ impl RenderedPage {
         Self { copy: DeploymentCopy::default(), told_millis: crate::browser::now_millis(), moment: None }
     }
 
-    /// Returns the first content of the page, the present or the moment of its link: the objects, the verdict and the story as they were
-    /// then, and the stretch of time, with the room as long as it was not measured.
+    /// Returns the first content of the page, of the present or of the moment of its link: the objects, the verdict and the story at that
+    /// time, and the time range, with a default size until it is measured.
     pub fn first_content(&self, board: Board) -> (Cow<'_, Model>, Cow<'_, Said>, Frame) {
         let Self { copy, told_millis, moment } = self;
         let (told_millis, moment) = (*told_millis, moment.as_ref());

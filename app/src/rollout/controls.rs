@@ -8,7 +8,7 @@ use super::screen::RolloutScreen;
 use crate::browser;
 use crate::rollout::panel::PanelState;
 
-/// The controls. Copies are handles of the same ones; they do nothing until the page is alive.
+/// The controls. Copies are handles of the same controls, which do nothing until the page is hydrated.
 #[derive(Clone, Copy)]
 pub struct Controls {
     screen: StoredValue<Option<SendWrapper<RolloutScreen>>>,
@@ -26,12 +26,12 @@ impl Controls {
         controls
     }
 
-    /// The controls of the page around this component; on a wall, and on a detail's own page, there are none.
+    /// Returns the controls of the page around this component; `None` on a wall and on a detail's own page.
     pub fn of_page() -> Option<Self> {
         use_context()
     }
 
-    /// From here on this is what is controlled.
+    /// Sets the screen on which the controls act.
     pub fn attach(self, screen: RolloutScreen) {
         self.screen.set_value(Some(SendWrapper::new(screen)));
     }
@@ -42,11 +42,11 @@ impl Controls {
         self.panel.open(path, None);
     }
 
-    /// Hides what is told of a place of the picture, and closes what is open beside it. The focus goes back to what opened it; where that is gone, to the picture.
+    /// Hides the tip, and closes the panel. The focus returns to the element that opened it; if that is gone, to the picture.
     pub fn close(self) {
         self.act(RolloutScreen::point_to_nothing);
         if self.panel.close() {
-            // What opened it may be hidden until the panel is gone from the page, as the table of pods is.
+            // The opener may be hidden until the panel is removed, as the table of pods is.
             browser::next_frame(move || {
                 if !self.panel.focus_opener() {
                     self.act(RolloutScreen::focus);
@@ -55,24 +55,24 @@ impl Controls {
         }
     }
 
-    /// Does something to the screen, once there is one.
+    /// Runs an action on the screen, if there is one.
     pub fn act(self, act: impl FnOnce(&RolloutScreen)) {
         if let Some(screen) = self.attached_screen() {
             act(&screen);
         }
     }
 
-    /// Apart from [`Self::act`], which the page's program has once for each action.
+    /// Separate from [`Self::act`], which is compiled once for each action.
     fn attached_screen(self) -> Option<RolloutScreen> {
         self.screen.try_with_value(|screen| screen.as_deref().cloned()).flatten()
     }
 
-    /// Shows a moment of the past, and stays there.
+    /// Shows a past moment and pauses there.
     pub fn seek(self, to_millis: Millis) {
         self.act(|screen| screen.seek(to_millis));
     }
 
-    /// Copies a link to the revision or the moment that is shown; the button says whether that worked.
+    /// Copies a link to the shown revision or moment; the button shows the result.
     pub fn copy_link(self) {
         self.act(|screen| browser::copy(&screen.link(), self.copied));
     }

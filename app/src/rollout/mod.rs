@@ -1,4 +1,4 @@
-//! The state of a Deployment's page: what its components follow ([`board`], [`picture`]), and what keeps that right ([`screen`]).
+//! State of a Deployment's page: the signals of its components ([`board`], [`picture`]), and the updates of them ([`screen`]).
 
 pub mod board;
 pub mod controls;

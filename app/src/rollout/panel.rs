@@ -14,15 +14,15 @@ use crate::exported::Exported;
 use crate::keep_focus::keep_focus;
 use crate::rows::set_if_new;
 
-/// The open detail is requested again at most this often.
+/// Minimum interval between requests of the open detail.
 const AGAIN_MILLIS: f64 = 1_000.0;
-/// While its answer is under way, it is requested again after this time.
+/// Timeout after which an unanswered request is repeated.
 const ANSWER_MILLIS: f64 = 10_000.0;
 /// Windows that the panel covers.
 const COVERED: &str = "(max-width: 900px)";
 /// Text of the panel when the server does not answer.
 const NO_ANSWER: &str = "Rollcast does not respond.";
-/// Text in a file that does not hold the detail.
+/// Text in a file that does not contain the detail.
 const NOT_THERE: &str = "This file has no details of it, or none of this moment.";
 
 /// Content of the panel: a detail, or why it cannot be shown; `None` while nothing is open.
@@ -37,31 +37,31 @@ pub struct PanelState {
     pub content: RwSignal<PanelContent>,
     /// The element that opened it, to which the focus goes back.
     opener: StoredValue<Option<SendWrapper<Element>>>,
-    /// The page behind the panel, while it covers the window.
+    /// The page behind the panel, inert while the panel covers the window.
     behind: StoredValue<Option<InertPage>>,
     is_old: StoredValue<bool>,
     asked_millis: StoredValue<f64>,
-    /// When what was answered last, or failed, was asked: an answer to what was asked before that is not shown any more.
+    /// Request time of the last answer, or failure: answers to earlier requests are ignored.
     answered_millis: StoredValue<f64>,
-    /// The address of what is shown; empty until something is, which then gets the focus.
+    /// The address of the shown detail; empty before the first one, which then gets the focus.
     shown_address: StoredValue<String>,
-    /// The record that answers where there is no server.
+    /// The record that answers in place of a server.
     exported: StoredValue<Option<Exported>>,
-    /// The pod that is open, which the playground's buttons mean too.
+    /// The open pod, on which the playground's buttons act.
     pub opened_pod: OpenedPod,
-    /// The element that shows what is open, which gets the focus.
+    /// The element of the open detail, which gets the focus.
     pub section: NodeRef<html::Section>,
 }
 
 impl PanelState {
-    /// A panel of a page, in which nothing is open.
+    /// Creates a panel for a page, closed.
     pub fn of_page() -> Self {
         let exported = StoredValue::new(Exported::of_app());
         Self { opened_pod: OpenedPod::of_app(), exported, ..Self::default() }
     }
 
-    /// Opens something, by its path below the page of the Deployment. The focus goes back to `opener` when the panel is closed;
-    /// where that is not said, to what has it now.
+    /// Opens a detail by its path below the page of the Deployment. The focus returns to `opener` when the panel is closed; without one, to
+    /// the element that has it now.
     pub fn open(self, path: String, opener: Option<Element>) {
         if self.path.with_value(Option::is_none) {
             let opener = opener.or_else(browser::focused);
@@ -72,22 +72,22 @@ impl PanelState {
         self.request_detail();
     }
 
-    /// Closes the panel; false where nothing was open.
+    /// Closes the panel; false if it was closed.
     pub(super) fn close(self) -> bool {
         let was_open = self.path.try_update_value(Option::take).flatten().is_some();
         self.show(None);
         was_open
     }
 
-    /// Gives the focus back to what opened the panel; false where that does not take it.
+    /// Returns the focus to the element that opened the panel; false if that does not take it.
     pub(super) fn focus_opener(self) -> bool {
         let Some(opener) = self.opener.try_update_value(Option::take).flatten() else { return false };
         browser::focus(&opener);
         browser::focused().as_ref() == Some(&*opener)
     }
 
-    /// Something changed (`is_news`), or time passed. Called with every animation frame. What nobody looks at is asked for when it is
-    /// seen again.
+    /// Requests the open detail again if something changed (`is_news`) or after a time. Called with every animation frame. A hidden page
+    /// requests it once it is visible again.
     pub fn look_again(self, is_news: bool, page_millis: f64) {
         if is_news {
             self.is_old.set_value(true);
@@ -105,21 +105,21 @@ impl PanelState {
         let asked_millis = browser::page_millis();
         self.asked_millis.set_value(asked_millis);
         let exported = self.exported.get_value();
-        // At the moment that the address of the page names.
+        // The detail is of the moment that the address of the page names.
         let address = format!("{}/{path}{}", browser::path(), browser::search());
         spawn_local(async move {
             let answer = match exported {
                 Some(exported) => Some(exported.detail(&path).ok_or_else(|| NOT_THERE.to_owned())),
                 None => fetch_content(&address).await,
             };
-            // Meanwhile something else may be open, a later question be answered, or the page be another one.
+            // Meanwhile another detail may be open, a later request may be answered, or the viewer may have left the page.
             let is_open = self.path.try_get_value().flatten().as_ref() == Some(&path);
             if !is_open || self.answered_millis.try_get_value().is_none_or(|answered| answered > asked_millis) {
                 return;
             }
             self.answered_millis.set_value(asked_millis);
             let known = self.shown_address.get_value();
-            // Without an answer what is known stays, as the picture does, and it is asked for again.
+            // Without an answer the last content stays, and it is requested again.
             if answer.is_none() {
                 self.is_old.set_value(true);
                 if known == address {
@@ -135,8 +135,8 @@ impl PanelState {
         });
     }
 
-    /// Gives the panel the focus once something is in it: its part of the program comes with what is opened first, and until then the
-    /// panel is not shown and takes none.
+    /// Focuses the panel once it has content. The first detail loads its part of the program, and until then the panel is hidden and cannot
+    /// have the focus.
     fn focus_section(self) {
         browser::next_frame(move || {
             let Some(section) = self.section.try_get_untracked().flatten() else { return };
@@ -162,12 +162,12 @@ impl PanelState {
         }
     }
 
-    /// Returns whether the page behind the panel cannot be used.
+    /// Returns whether the panel covers the page, which is then inert.
     pub fn is_covering(self) -> bool {
         self.behind.with_value(Option::is_some)
     }
 
-    /// Makes the page behind the panel inert while the panel covers the window. Called when either may have changed.
+    /// Makes the page inert while the panel covers the window. Called when either may have changed.
     pub fn cover(self) {
         let is_open = self.content.with_untracked(Option::is_some);
         let is_covered = is_open && browser::matches(COVERED);
@@ -178,23 +178,23 @@ impl PanelState {
     }
 }
 
-/// Returns whether the next request may follow the last one.
+/// Returns whether another request may be sent.
 fn may_ask_again(asked_millis: f64, answered_millis: f64, page_millis: f64) -> bool {
     let is_under_way = answered_millis < asked_millis;
     page_millis - asked_millis > if is_under_way { ANSWER_MILLIS } else { AGAIN_MILLIS }
 }
 
-/// Requests a detail below a page of a Deployment; `None` when no answer comes.
+/// Requests a detail below a page of a Deployment; `None` if no response arrives.
 pub async fn fetch_content(address: &str) -> Option<Result<Detail, String>> {
     let mark = if address.contains('?') { '&' } else { '?' };
     let answer = browser::fetch(&format!("{address}{mark}part")).await?;
-    // Some proxies answer without markup.
+    // The error page of a proxy may be plain text.
     if answer.is_proxy_error() {
         return None;
     }
     if !answer.is_ok() {
         let why = answer.text().await?;
-        // Markup is what a proxy says in the place of Rollcast.
+        // Markup is the error page of a proxy.
         let why = Some(why.trim()).filter(|why| !why.is_empty() && !why.starts_with('<'));
         return why.map(|why| Err(why.to_owned()));
     }

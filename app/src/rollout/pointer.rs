@@ -1,4 +1,4 @@
-//! Pointer on the picture: it shows a tip, it drags time, and its wheel zooms.
+//! Pointer on the picture: shows a tip, drags time, and zooms with the wheel.
 
 use std::time::Duration;
 
@@ -18,34 +18,34 @@ use crate::score::{budget, scale, scene, style_sheet};
 
 /// Elements that open a pod: heads and bars.
 const PODS: &str = ".head, .pod:not(.ribbon)";
-/// A pointer that moves this far with its button pressed drags, in pixels; a finger, which is less precise, that far.
+/// Distance in pixels from which a pressed pointer drags; the second value is for fingers, which are less precise.
 const DRAG_PX: f64 = 4.0;
 const FINGER_DRAG_PX: f64 = 10.0;
-/// Right of this part of the picture a wheel leaves the right edge where it is: at the present.
+/// Zooming right of this part of the picture keeps the right edge at the present.
 const NEAR_NOW: f64 = 0.92;
-/// A wheel that turns so far shows twice as much time, or half of it, in pixels.
+/// Wheel distance in pixels that doubles or halves the shown time.
 const TWICE_PX: f64 = 240.0;
-/// Height of a line, for wheels that turn by lines, in pixels.
+/// Height of a line in pixels, for wheels that turn by lines.
 const LINE_PX: f64 = 16.0;
 
 #[derive(Debug, Default)]
 pub(super) struct Pointer {
-    /// Where it is, in pixels of the browser's window; `None` while it is not on the picture.
+    /// Its position in pixels of the browser's window; `None` while it is outside of the picture.
     at: Option<(f64, f64)>,
     /// The head that has the focus, by its key.
     head: Option<u128>,
-    /// While time is dragged: where the button was pressed, in pixels of the browser's window, and the moment that was shown then.
+    /// During a drag: where the button was pressed, in pixels of the browser's window, and the moment shown then.
     drag: Option<(f64, Millis)>,
-    /// The head or bar on which the button was pressed last, and where that was, in pixels of the browser's window.
+    /// The head or bar on which the button was pressed last, and the position, in pixels of the browser's window.
     pressed: Option<(Element, (f64, f64))>,
-    /// What was pressed last was pressed by a finger.
+    /// Whether the last press was by a finger.
     is_finger: bool,
-    /// It moved far enough to be no click since the button was pressed last: the moment and the window that the viewer chose before.
+    /// Set once the pointer moved too far for a click: the moment and the time range before the drag.
     before_drag: Option<(Playback, Option<f64>)>,
 }
 
 impl Pointer {
-    /// Returns how far it may move and still click, in pixels.
+    /// Returns how far a pressed pointer may move and still click, in pixels.
     const fn click_px(&self) -> f64 {
         if self.is_finger { FINGER_DRAG_PX } else { DRAG_PX }
     }
@@ -60,7 +60,7 @@ struct PartRects {
 }
 
 impl PartRects {
-    /// A tip that stands beside a place.
+    /// Returns a tip beside a position.
     fn tip(&self, (x, y): (f64, f64), at_millis: Millis, content: TipContent) -> Tip {
         let (left, size) = (self.score.left(), (self.score.width(), self.score.height()));
         let place = style_sheet::tip((x - left, y - self.score.top()), size);
@@ -79,7 +79,7 @@ impl RolloutScreen {
         Some(PartRects { score: score.get_bounding_client_rect(), canvas, scroller, strip })
     }
 
-    /// The pointer moved over the score. Of several fingers the first one counts.
+    /// Handles a move over the score. Of several fingers the first one counts.
     pub fn point(&self, event: &PointerEvent) {
         if !event.is_primary() {
             return;
@@ -101,12 +101,12 @@ impl RolloutScreen {
             self.glide(from_millis - ((at.0 - from_x) * millis_per_px) as Millis);
             return;
         }
-        // A finger that touches chooses.
+        // A finger selects by touching, and has no hover.
         self.0.state.borrow_mut().pointer.at = Some(at).filter(|_| event.pointer_type() != "touch");
         self.point_again();
     }
 
-    /// From here on the picture gets all that the pointer does.
+    /// Starts a drag: the picture captures the pointer.
     fn begin_drag(&self, pointer_id: i32) {
         if let Some(canvas) = self.0.picture.nodes.canvas.get_untracked() {
             let _ = canvas.set_pointer_capture(pointer_id); // without it the drag ends at the edge
@@ -114,7 +114,7 @@ impl RolloutScreen {
         let state = &mut *self.0.state.borrow_mut();
         (state.pointer.at, state.pointer.pressed) = (None, None);
         state.pointer.before_drag = Some((state.playback, state.chosen_millis));
-        // Time passes under the pointer as fast as it moves.
+        // The scale of time stays fixed during the drag.
         state.chosen_millis = Some(state.frame.window_millis);
         set_if_new(&self.0.picture.tip, None);
     }
@@ -140,8 +140,8 @@ impl RolloutScreen {
         self.0.state.borrow_mut().pointer.drag = Some((x, from_millis));
     }
 
-    /// The button was clicked somewhere on the score. Where the picture moved between press and release, browsers send the click to no pod:
-    /// the one that was pressed gets it.
+    /// Handles a click on the score. If the picture moved between press and release, browsers do not send the click to the pod: the pressed
+    /// pod gets it.
     pub fn click(&self, event: &MouseEvent) {
         let (pressed, click_px) = {
             let pointer = &mut self.0.state.borrow_mut().pointer;
@@ -153,13 +153,13 @@ impl RolloutScreen {
         let at = place(event);
         let is_moved = (at.0 - from.0).abs().max((at.1 - from.1).abs()) > click_px;
         if !is_moved {
-            // A listener is not called while it is.
+            // A listener is not called from within itself.
             browser::run_after(Duration::ZERO, move || browser::click(&pressed));
         }
     }
 
-    /// Returns whether the button was dragged since it was pressed last.
-    /// WebKit sends such a click to the bar under the pointer, though the picture captured the pointer.
+    /// Returns whether the pointer was dragged since the last press. WebKit sends such a click to the bar under the pointer, although the
+    /// picture captured the pointer.
     pub fn has_dragged(&self) -> bool {
         self.0.state.borrow().pointer.before_drag.is_some()
     }
@@ -168,7 +168,7 @@ impl RolloutScreen {
         self.0.state.borrow_mut().pointer.drag = None;
     }
 
-    /// The browser took the pointer over, to scroll or to zoom: what it moved so far is as it was before.
+    /// Cancels a drag because the browser scrolls or zooms: restores the time before it.
     pub fn cancel(&self, event: &PointerEvent) {
         if !event.is_primary() {
             return;
@@ -188,21 +188,21 @@ impl RolloutScreen {
         self.point_again();
     }
 
-    /// A head got the focus, or lost it.
+    /// Handles a head that got or lost the focus.
     pub fn point_to_head(&self, key: Option<u128>) {
         self.0.state.borrow_mut().pointer.head = key;
         self.point_again();
     }
 
-    /// Nothing is told any more until the pointer or the focus moves.
+    /// Hides the tip until the pointer or the focus moves.
     pub fn point_to_nothing(&self) {
         let pointer = &mut self.0.state.borrow_mut().pointer;
         (pointer.at, pointer.head) = (None, None);
         set_if_new(&self.0.picture.tip, None);
     }
 
-    /// The wheel turned over the score. With Ctrl or the command key it shows more time or less around the pointer, sideways or with
-    /// Shift another moment; else it scrolls.
+    /// Handles the wheel over the score. With Ctrl or Command it zooms around the pointer, sideways or with Shift it changes the moment;
+    /// else it scrolls.
     pub fn turn(&self, event: &WheelEvent) {
         let unit = if event.delta_mode() == 0 { 1.0 } else { LINE_PX };
         let (x, y) = (event.delta_x() * unit, event.delta_y() * unit);
@@ -228,7 +228,7 @@ impl RolloutScreen {
         self.glide(at + passed as Millis);
     }
 
-    /// Shows more time, or less. The moment under the pointer stays there, unless that is near the right edge.
+    /// Zooms in or out. The moment under the pointer stays in place, unless it is near the right edge.
     fn zoom_at(&self, client_x: f64, factor: f64) {
         let Some(room) = self.room() else { return };
         let share = ((client_x - room.canvas.left()) / room.canvas.width()).clamp(0.0, 1.0);
@@ -245,11 +245,11 @@ impl RolloutScreen {
         }
     }
 
-    /// Tells what is pointed at, as it is by now.
+    /// Updates the tip for the present position.
     pub(super) fn point_again(&self) {
         let state = &*self.0.state.borrow();
         let Pointer { at, head, .. } = state.pointer;
-        // Measuring costs.
+        // Measures only if needed, because it is expensive.
         let room = if at.is_some() || head.is_some() { self.room() } else { None };
         let tip = room.and_then(|room| {
             let told = at.and_then(|at| self.tip_at(state, &room, at));
@@ -293,7 +293,7 @@ impl RolloutScreen {
         spots.order_untracked().into_iter().filter(is_there).find_map(|key| self.pod(state, key, at_millis))
     }
 
-    /// Returns the state of a pod at a time; `None` where it was not there, or not this Deployment's.
+    /// Returns the state of a pod at a time; `None` if it did not exist then or belongs to another Deployment.
     fn pod(&self, state: &State, key: u128, at_millis: Millis) -> Option<TipContent> {
         let head = self.0.picture.heads.row(key)?.get_untracked();
         let pod = state.copy.model.pods.get(&head.uid)?;
@@ -302,7 +302,7 @@ impl RolloutScreen {
         if set.and_then(|set| taken_over(set, deployment)).is_some_and(|since| at_millis < since) {
             return None;
         }
-        // Since when it is in a state does not depend on whose ReplicaSet it was in then.
+        // The start of its state does not depend on its ReplicaSet at that time.
         let band = BandHeading { replica_set: head.replica_set, ..BandHeading::default() };
         let Segment { look, from: since_millis, to } = bars::drawn_at(pod, &band, state.frame, at_millis)?;
         let until_millis = to.filter(|until| *until <= state.frame.now_millis);
@@ -329,7 +329,7 @@ impl RolloutScreen {
     }
 }
 
-/// Returns where the pointer is, in pixels of the browser's window.
+/// Returns the position of the pointer, in pixels of the browser's window.
 fn place(event: &MouseEvent) -> (f64, f64) {
     (f64::from(event.client_x()), f64::from(event.client_y()))
 }

@@ -31,30 +31,30 @@ use crate::score::places::{self, BandPlace};
 use crate::score::scale::{self, EndedRollout};
 use crate::score::scene;
 
-/// Bars that left the picture are looked for this often.
+/// Interval at which bars outside of the picture are removed.
 const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
-/// The room for the picture is measured this often.
+/// Interval at which the size of the picture is measured.
 const MEASURE_MILLIS: f64 = 200.0;
-/// From so many bars on they are painted instead of being elements.
+/// From this number of bars on they are painted on a canvas instead of being elements.
 const MOST_ELEMENTS: usize = 120;
-/// The canvas is painted again at most this often; between that it is moved.
+/// Minimum interval between repaints of the canvas; in between it is moved.
 const CROWD_MILLIS: f64 = 50.0;
-/// A ribbon is drawn again at most this often, and takes at most one part of so many of the browser's time.
+/// Minimum interval between redraws of a ribbon; drawing takes at most one part in this many of the browser's time.
 const RIBBON_MILLIS: f64 = 100.0;
 const RIBBON_SHARE: f64 = 4.0;
-/// Zooming in makes ribbons as much higher, up to this, and no higher than browsers paint, in pixels.
+/// Maximum factor by which zooming in makes ribbons higher, and the maximum height that browsers paint, in pixels.
 const MOST_STRETCH: f64 = 32.0;
 const MOST_HEIGHT: f64 = 8_000.0;
 /// Windows in which the story is beside the picture; in others it is below.
 const BESIDE_STORY: &str = "(min-width: 1201px)";
-/// Systems whose viewers want nothing to move.
+/// Systems whose viewers prefer reduced motion.
 const LESS_MOTION: &str = "(prefers-reduced-motion: reduce)";
-/// Verdicts are announced at most this often.
+/// Minimum interval between announcements of verdicts.
 const ANNOUNCE_MILLIS: f64 = 5_000.0;
-/// Size of the letters of the axis on a page, in pixels. On a wall they are as much larger as rows are.
+/// Font size of the axis on a page, in pixels. On a wall it grows with the height of rows.
 const LETTERS_PX: f64 = 11.0;
 
-/// The page's copy of the timeline and what belongs to it. Clones share it.
+/// The page's copy of the timeline and its view of it. Clones share the state.
 #[derive(Clone)]
 pub struct RolloutScreen(pub(super) Rc<Inner>);
 
@@ -62,63 +62,63 @@ pub(super) struct Inner {
     pub(super) board: Board,
     pub(super) picture: Picture,
     pub(super) state: RefCell<State>,
-    /// The file that the page is, where there is no server.
+    /// The exported file; `None` if there is a server.
     pub(super) exported: Option<Exported>,
-    /// The panel beside the picture; on a wall there is none.
+    /// The panel beside the picture; `None` on a wall.
     pub(super) panel: Option<PanelState>,
 }
 
-/// State of the screen: its copy of the Deployment, and how it is shown.
+/// State of the screen: its copy of the Deployment, and the view of it.
 pub(super) struct State {
-    /// What the screen follows.
+    /// The scope that the screen follows.
     scope: Scope,
     pub(super) copy: DeploymentCopy,
     pub(super) clock: Clock,
-    /// The rollout that the page is about, where it is a rollout by itself that is over.
+    /// The ended rollout, if the page is about a single one.
     over: Option<EndedRollout>,
-    /// The stretch of time shown, and the room for it.
+    /// The shown time range, and the size of the picture.
     pub(super) frame: Frame,
     pub(super) is_dirty: bool,
-    /// When frames were, by the page's clock: the last one, the last that drew, the last that measured.
+    /// Page times of frames: the last one, the last one that drew, the last one that measured.
     framed_at: f64,
     drawn_at: f64,
     measured_at: f64,
-    /// Nothing moves for so long after a frame, in milliseconds ([`RolloutScreen::set_pause`]).
+    /// Minimum interval between frames without changes, in milliseconds ([`RolloutScreen::set_pause`]).
     pause_millis: f64,
     announced: (f64, bool, String),
     /// Number of pods in the picture.
     pods: usize,
-    /// Duration of the last drawing, in milliseconds.
+    /// Duration of the last draw, in milliseconds.
     drawing_millis: f64,
-    /// Where the band of the current revision is.
+    /// Position of the band of the current revision.
     current: Option<BandPlace>,
-    /// The page is about to be printed, and is shown as paper is.
+    /// Whether the page is about to be printed, and is drawn for paper.
     is_printing: bool,
     is_on_paper: bool,
-    /// The picture may leave room to the table of pods: one is below it, and the story is beside.
+    /// Whether the picture may leave space to the table of pods: the table is below it, and the story is beside it.
     may_share: bool,
-    /// Bands on their way, and whether the viewer wants no motion.
+    /// Moving bands, and whether the viewer prefers reduced motion.
     motion: Motion,
     has_less_motion: bool,
-    /// Window that the viewer chose, in milliseconds; `None` for the one that fits.
+    /// Time range that the viewer chose, in milliseconds; `None` for the automatic one.
     pub(super) chosen_millis: Option<f64>,
     pub(super) pointer: Pointer,
-    /// When the address is to name the moment that is shown, in page time; `None` while it does.
+    /// When to write the shown moment into the address, in page time; `None` if it is there.
     pub(super) remember_at: Option<f64>,
-    /// When the address named a moment last, in page time.
+    /// When the address was written last, in page time.
     pub(super) remembered_at: f64,
-    /// When what the slider goes through was told last.
+    /// When the range of the slider was updated last.
     pub(super) kept_at: f64,
     pub(super) playback: Playback,
     pub(super) speed: f64,
-    /// Lines of the story when the present was left.
+    /// Number of lines in the story when the viewer left the present.
     pub(super) lines: usize,
     /// The verdict and the story of the shown moment, or of the last one that was answered.
     then: Option<Moment>,
     pub(super) question: Question,
     canvas: Option<Canvas>,
     scroll: Scroll,
-    /// Where everything that moves with time was moved last.
+    /// The last positions of everything that moves with time.
     moving: FrameStyles,
 }
 
@@ -127,13 +127,13 @@ impl State {
         scale::fitting_millis(self.over, &self.copy.model, self.copy.deployment(), now_millis)
     }
 
-    /// The last moment that can be shown: the present, or the end of what is over.
+    /// Returns the last moment that can be shown: the present, or the end of an ended rollout.
     pub(super) fn live_millis(&self, page_millis: f64) -> Millis {
         let now_millis = self.clock.now_millis(page_millis);
         self.over.map_or(now_millis, |over| now_millis.min(over.until_millis()))
     }
 
-    /// When the rollout began that is played from its begin.
+    /// Returns the beginning of the rollout, for replaying it.
     pub(super) fn began_millis(&self) -> Option<Millis> {
         let deployment = self.copy.deployment()?;
         let last = deployment.rollouts.last()?;
@@ -143,7 +143,7 @@ impl State {
 }
 
 impl RolloutScreen {
-    /// A screen of what a page was rendered from; of nothing, where the viewer came from another page. Called from effects.
+    /// Creates a screen from the data of a rendered page; without data after in-page navigation. Called from effects.
     pub fn new(
         board: Board,
         picture: Picture,
@@ -203,7 +203,7 @@ impl RolloutScreen {
         state.scroll.reset();
     }
 
-    /// There are news or another moment is shown (`is_news`), or time passed.
+    /// Updates the panel because of changes (`is_news`) or because time passed.
     pub(super) fn tell_panel(&self, is_news: bool, page_millis: f64) {
         if let Some(panel) = self.0.panel {
             panel.look_again(is_news, page_millis);
@@ -232,7 +232,7 @@ impl RolloutScreen {
         let (now_millis, looking_since_millis) = (snapshot.now_millis, snapshot.looking_since_millis);
         let (is_first, before) = (state.copy.position().is_none(), state.copy.deployment);
         let is_other_life = state.copy.take_snapshot(snapshot);
-        // Another one has the name now, and no moment of the one before it can be drawn any more.
+        // The name now belongs to another Deployment, and moments of the former one cannot be drawn.
         if before.is_some() && state.copy.deployment != before && state.playback != Playback::Live {
             (state.playback, state.remember_at) = (Playback::Live, Some(page_millis));
         }
@@ -251,7 +251,7 @@ impl RolloutScreen {
         set_if_new(&self.0.board.is_known, true);
     }
 
-    /// Takes a delta; true when frames before it are missing. One before a snapshot is of what was followed before.
+    /// Applies a delta; true if deltas before it are missing. A delta before the snapshot belongs to the previous subscription.
     fn misses(&self, delta: Delta, page_millis: f64) -> bool {
         let mut state = self.0.state.borrow_mut();
         let now_millis = delta.now_millis;
@@ -262,7 +262,7 @@ impl RolloutScreen {
         taken == Taken::Missed
     }
 
-    /// Draws everything anew; only what differs is touched.
+    /// Draws everything; only differences are updated.
     fn draw(&self, now_millis: Millis, moment: Option<Millis>, page_millis: f64) {
         let state = &mut *self.0.state.borrow_mut();
         (state.drawn_at, state.is_dirty) = (page_millis, false);
@@ -270,7 +270,7 @@ impl RolloutScreen {
         let (model, said) = match moment.zip(state.copy.deployment) {
             None => (Cow::Borrowed(&state.copy.model), Cow::Borrowed(&state.copy.said)),
             Some((at, uid)) => {
-                // While an answer is on its way the last words stay; without a link none will come.
+                // While an answer is pending the last sentences stay; without a connection none will come.
                 let said = match &state.then {
                     Some(then) if is_linked || then.at_millis == at => said_then(then.said.as_ref(), &state.copy.said),
                     None if is_linked => Cow::Borrowed(&state.copy.said),
@@ -282,7 +282,7 @@ impl RolloutScreen {
         set_if_new(&self.0.board.view, said.view.clone());
         self.0.board.compare_with(state.clock.running_millis(page_millis), moment.is_some());
         state.frame = Frame { now_millis, ..state.frame }.near_base();
-        // Paper takes shapes: what is painted has the colours and the pixels of the screen.
+        // Paper needs shapes: a canvas has the colours and the resolution of the screen.
         let is_painted = state.pods > MOST_ELEMENTS && !state.is_printing && !state.is_on_paper;
         let nearness = state.chosen_millis.map_or(1.0, |chosen| state.fitting_millis(now_millis) / chosen);
         let stretch = if places::is_crowd(state.pods) { nearness.clamp(1.0, MOST_STRETCH) } else { 1.0 };
@@ -314,7 +314,7 @@ impl RolloutScreen {
         state.drawing_millis = crate::browser::page_millis() - page_millis;
     }
 
-    /// A key was pressed where the picture scrolls.
+    /// Handles a key that scrolls the picture.
     pub fn scroll_key(&self, key: &str) {
         self.0.state.borrow_mut().scroll.key(key, page_millis());
     }
@@ -325,12 +325,12 @@ impl RolloutScreen {
         }
     }
 
-    /// Draws everything anew with the next frame.
+    /// Requests a draw in the next frame.
     pub fn draw_again(&self) {
         self.0.state.borrow_mut().is_dirty = true;
     }
 
-    /// Pauses so long after each frame without news, where nobody looks closely.
+    /// Sets the minimum interval between frames without changes, for pictures that nobody looks at closely.
     pub fn set_pause(&self, millis: f64) {
         self.0.state.borrow_mut().pause_millis = millis;
     }
@@ -348,7 +348,7 @@ impl RolloutScreen {
         self.animate(page_millis());
     }
 
-    /// Measures the room and fits the picture to it.
+    /// Measures the available space and fits the picture to it.
     fn measure(&self) {
         let nodes = self.0.picture.nodes;
         let (Some(canvas), Some(picture)) = (nodes.canvas.get_untracked(), nodes.picture.get_untracked()) else {
@@ -362,7 +362,7 @@ impl RolloutScreen {
         state.frame.width = canvas.get_bounding_client_rect().width().max(1.0);
         let is_on_paper = matches("print");
         (state.is_dirty, state.is_on_paper) = (state.is_dirty || is_on_paper != state.is_on_paper, is_on_paper);
-        // Beside the table the picture is as high as its bands; what it is measured for is all that it could have.
+        // Beside the table the picture is as high as its bands, so the space that it could have is measured instead.
         let has_spare = self.0.picture.has_spare.get_untracked();
         let seen = if has_spare { state.scroll.height_in(nodes.room) } else { state.scroll.height() };
         let height = seen.map_or(state.frame.height, |height| (height - above).max(1.0));
@@ -376,7 +376,7 @@ impl RolloutScreen {
         }
     }
 
-    /// Moves the time axis and everything drawn along it to the time of this frame.
+    /// Moves the time axis and everything on it to the time of this frame.
     fn time_passes(&self) {
         let (picture, state) = (&self.0.picture, &mut *self.0.state.borrow_mut());
         let frame = state.frame;
@@ -429,14 +429,13 @@ impl Screen for RolloutScreen {
                 ServerFrame::Heartbeat { now_millis } => {
                     self.0.state.borrow_mut().clock.synchronize(now_millis, page_millis);
                 }
-                // The snapshot is of what was followed before.
+                // The snapshot belongs to the previous subscription.
                 ServerFrame::Snapshot(_) | ServerFrame::Hello { .. } | ServerFrame::List(_) => {}
             }
         }
         let mut state = self.0.state.borrow_mut();
         state.is_dirty = true;
-        // At once, not with the picture: nothing is drawn in a hidden tab, and its title, its icon and what it notifies of are
-        // all that is seen of it.
+        // Set at once, not while drawing: a hidden tab draws nothing, and shows only its title, icon and notifications.
         set_if_new(&board.now, state.copy.said.view.clone());
         if state.playback == Playback::Live {
             set_if_new(&board.view, state.copy.said.view.clone());
@@ -462,7 +461,7 @@ impl Screen for RolloutScreen {
             let live_millis = state.live_millis(page_millis);
             let settled = state.playback.settled(page_millis, live_millis);
             if settled != state.playback {
-                // It played until the present, which the address is to name now.
+                // Playback reached the present, so the address must name the present.
                 (state.playback, state.remember_at) = (settled, Some(page_millis));
             }
             let moment = state.playback.moment(page_millis, live_millis);

@@ -1,4 +1,4 @@
-//! Time: what the controls of time do to the screen.
+//! Time controls of the screen.
 
 use leptos::prelude::*;
 use timeline::episodes::Status;
@@ -20,16 +20,16 @@ use crate::score::scale;
 
 /// Number of steps of the slider, as a float.
 const SLIDER: f64 = board::SLIDER as f64;
-/// The parameter of an address that asks to play at once.
+/// The query parameter that starts playback at once.
 const PLAY: &str = "play=yes";
 /// Interval of updates while the slider moves.
 const KEPT_MILLIS: f64 = 250.0;
-/// Delay after the last move until the address names the moment, and the least time between two addresses: Safari refuses more than a
-/// hundred in half a minute, and takes one later (`public/start.js`).
+/// Delay between the last change and the update of the address, and minimum interval between updates: Safari refuses more than a hundred in
+/// half a minute, and `public/start.js` retries.
 const REMEMBER_MILLIS: f64 = 400.0;
 
 impl RolloutScreen {
-    /// The first moment that is kept: from there the slider reaches to the present.
+    /// Returns the first stored moment, where the slider begins.
     fn first_millis(&self) -> Option<Millis> {
         self.0.state.borrow().copy.deployment().map(Deployment::known_since_millis)
     }
@@ -42,7 +42,7 @@ impl RolloutScreen {
         self.0.state.borrow().playback.moment(page_millis(), self.live_millis())
     }
 
-    /// The moment that is shown: the present, or one of the past.
+    /// Returns the shown moment: the present, or a past one.
     pub(super) fn shown_millis(&self) -> Millis {
         self.moment().unwrap_or_else(|| self.live_millis())
     }
@@ -64,7 +64,7 @@ impl RolloutScreen {
         (state.is_dirty, state.remember_at) = (true, None);
     }
 
-    /// The address names the moment that is shown, and what is open beside the picture is of that moment.
+    /// Writes the shown moment into the address, and updates the panel to that moment.
     fn remember(&self) {
         let page_millis = page_millis();
         {
@@ -81,14 +81,14 @@ impl RolloutScreen {
         self.tell_panel(true, page_millis);
     }
 
-    /// Shows a moment while a pointer moves; the address follows once it rests.
+    /// Shows a moment while a pointer moves; the address is updated once it rests.
     pub(super) fn glide(&self, to_millis: Millis) {
         let to_millis = to_millis.max(self.first_millis().unwrap_or(to_millis));
         self.change(&|_, clock, live, _| Playback::Live.sought(to_millis, clock, live));
         self.0.state.borrow_mut().remember_at = Some(page_millis() + REMEMBER_MILLIS);
     }
 
-    /// Stops, or goes on; from the end of what is over, anew.
+    /// Pauses or resumes; at the end of an ended rollout plays it again.
     pub fn toggle(&self) {
         let is_held = untrack(|| self.0.board.is_held());
         let began = match self.0.board.is_over {
@@ -101,7 +101,7 @@ impl RolloutScreen {
         self.play(&|playback, clock, live, speed| playback.toggled(clock, live, speed));
     }
 
-    /// Plays from the moment of the address at once, where that asks for it.
+    /// Starts playback at the moment of the address, if the address requests it.
     pub fn play_if_asked(&self) {
         let is_asked = browser::search().contains(PLAY);
         if is_asked && self.moment().is_some() {
@@ -109,19 +109,19 @@ impl RolloutScreen {
         }
     }
 
-    /// Shows the present again as it fits, and follows it.
+    /// Shows the present with the automatic range, and follows it.
     pub fn live(&self) {
         self.zoom(None);
         self.play(&|_, _, _, _| Playback::Live);
     }
 
-    /// To a moment, not before anything is known.
+    /// Shows a moment, not earlier than the first known one.
     pub fn seek(&self, to_millis: Millis) {
         let first = self.first_millis().unwrap_or(to_millis);
         self.play(&|playback, clock, live, _| playback.sought(to_millis.max(first), clock, live));
     }
 
-    /// Shows the moment so much later, or earlier where it is negative.
+    /// Moves the shown moment by so much, backwards if negative.
     pub fn seek_by(&self, millis: Millis) {
         self.seek(self.shown_millis() + millis);
     }
@@ -143,7 +143,7 @@ impl RolloutScreen {
         });
     }
 
-    /// Shows the next one of some times, or the previous one; after all of them the present.
+    /// Shows the next or the previous one of some times; after the last one the present.
     fn step_among(&self, neighbour: Neighbour, times: fn(&Model) -> Vec<Millis>) {
         let at = self.shown_millis();
         let times = times(&self.0.state.borrow().copy.model);
@@ -154,7 +154,7 @@ impl RolloutScreen {
         }
     }
 
-    /// Shows more time, or less; `None` fits the rollout again.
+    /// Zooms in or out; `None` restores the automatic range.
     pub fn zoom(&self, factor: Option<f64>) {
         let now_millis = self.shown_millis();
         let mut state = self.0.state.borrow_mut();
@@ -163,20 +163,20 @@ impl RolloutScreen {
         state.is_dirty = true;
     }
 
-    /// Shows the moment that the slider was put to.
+    /// Shows the moment at a position of the slider.
     pub fn slide(&self, value: f64) {
         let live = self.live_millis();
         let from = self.first_millis().unwrap_or(live);
         self.seek(from + ((live - from) as f64 * value / SLIDER) as Millis);
     }
 
-    /// Plays at another speed from here on.
+    /// Sets the speed of playback.
     pub fn pace(&self, speed: f64) {
         self.0.state.borrow_mut().speed = speed;
         self.play(&|playback, clock, live, _| playback.paced(clock, live, speed));
     }
 
-    /// Tells the controls of time what is shown.
+    /// Updates the time controls.
     pub(super) fn tell_time(&self, moment: Option<Millis>, page_millis: f64) {
         let is_rested = self.0.state.borrow().remember_at.is_some_and(|at| page_millis > at);
         if is_rested {
@@ -202,14 +202,14 @@ impl RolloutScreen {
         set_if_new(&self.0.board.slider_position, (share * SLIDER) as i64);
     }
 
-    /// Requests the sentences of a moment, as long as somebody can answer.
+    /// Requests the sentences of a moment, if the connection is open.
     pub(super) fn request_moment(&self, moment: Option<Millis>, page_millis: f64) -> Option<ScreenRequest> {
         let mut state = self.0.state.borrow_mut();
         let shown = moment.filter(|_| self.0.board.is_linked.get_untracked());
         shown.and_then(|at| state.question.next_request(at, page_millis)).map(ScreenRequest::Moment)
     }
 
-    /// Returns a whole link to the revision or the moment that is shown.
+    /// Returns an absolute link to the shown revision or moment.
     pub fn link(&self) -> String {
         let revision = self.0.board.view.with_untracked(|view| view.as_ref().and_then(|view| view.revision));
         let uid = self.0.state.borrow().copy.deployment;
@@ -244,7 +244,7 @@ fn slider_marks(copy: &DeploymentCopy, frame: Frame, (from, live): (Millis, Mill
     }
 }
 
-/// The address of the page names the moment that is shown, so that it can be copied from there.
+/// Writes the shown moment into the address of the page, so that it can be copied from there.
 fn remember(moment: Option<Millis>) {
     let asked = browser::search();
     let kept = asked.trim_start_matches('?').split('&');

@@ -1,4 +1,4 @@
-//! Age of the news of a tile.
+//! Age of the last change of a tile.
 
 use timeline::Millis;
 use timeline::list::{ClusterState, Row};
@@ -7,13 +7,13 @@ use timeline::words::age;
 
 use crate::zone::Zone;
 
-/// Age of the news of a tile.
+/// Age of the last change of a tile.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Age {
-    /// Nobody is there.
+    /// No Deployment is on the seat.
     #[default]
     Unknown,
-    /// Its cluster is seen; how long ago something of it changed last: "12 s".
+    /// Its cluster is connected; the age of its last change: "12 s".
     Changed(String),
     /// Like `Changed`, in a recording, which has its own time of day.
     Recorded {
@@ -22,7 +22,7 @@ pub enum Age {
         /// The recording's time.
         at_millis: Millis,
     },
-    /// It was seen last at that time.
+    /// It was observed last at that time.
     LastSeen(Millis),
 }
 
@@ -31,7 +31,7 @@ impl Age {
     pub fn from_row(row: &Row, cluster: &ClusterState, now_millis: Millis) -> Self {
         let summary = &row.summary;
         let last = match summary.lately.steps.as_slice() {
-            // All pods at once after none: the first list found them, and since when they are there is not known.
+            // All pods at once after none is the first list: since when they exist is unknown.
             [(_, [0, 0, 0, 0, 0]), _] => None,
             steps => steps.last(),
         };
@@ -45,7 +45,7 @@ impl Age {
         }
     }
 
-    /// In words, with times of day in that zone. `stamp` formats the time at which it was seen last, which may be long ago.
+    /// Formats the age, with times of day in that zone. `stamp` formats the time of the last observation, which may be long ago.
     pub fn words(&self, zone: Zone, stamp: impl FnOnce(Millis) -> String) -> String {
         match self {
             Self::Unknown => String::new(),

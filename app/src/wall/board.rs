@@ -1,5 +1,5 @@
-//! Signals that the components of the wall follow. Seats live as long as the page and only get another Deployment, so that memory
-//! does not grow over days.
+//! Signals of the wall's components. Seats exist as long as the page and are reused for other Deployments, so that memory does not grow
+//! over days.
 
 use leptos::prelude::*;
 use timeline::list::{ListCopy, Overall, Query, Row};
@@ -15,28 +15,28 @@ use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
 use crate::zone::Zone;
 
-/// Before the ids of what is on each seat.
+/// Prefixes of the ids on each seat.
 const PREFIXES: [&str; SEATS] = ["t0-", "t1-", "t2-", "t3-"];
 
-/// The state of the page. Copies are handles of the same one.
+/// State of the page. Copies are handles of the same state.
 #[derive(Clone, Copy)]
 pub struct WallBoard {
-    /// Facts of the whole list, of its clusters alone: those of a wall of one cluster have no other one.
+    /// Facts of the whole list; for a wall of one cluster, only those of that cluster.
     pub overall: RwSignal<Overall>,
-    /// The page has a connection to the server, or is making its first.
+    /// Whether the page is connected to the server, or is connecting for the first time.
     pub is_linked: RwSignal<bool>,
-    /// The last word from the server, by the clock of `now_millis`.
+    /// Time of the last frame from the server, by the clock of `now_millis`.
     pub heard_millis: RwSignal<Millis>,
-    /// Text about Deployments that are done or wait.
+    /// Texts about completed and waiting Deployments.
     pub strip: RwSignal<Vec<String>>,
-    /// Number of Deployments in trouble without a seat; before the page is alive, of those that its plain list leaves out.
+    /// Number of Deployments in trouble without a seat; before hydration, the number that its plain list leaves out.
     pub unseated: RwSignal<u32>,
-    /// Nothing goes on, as far as is known.
+    /// Whether nothing is in progress, as far as known.
     pub is_stable: RwSignal<bool>,
-    /// Text about the last one that was done.
+    /// Text about the last completed Deployment.
     pub last: RwSignal<String>,
-    /// Time of day, of the one cluster that is seen, else by the server's clock, and by the browser's until that is heard; 0 until the
-    /// page is alive.
+    /// Time of day: of the only visible cluster, else of the server, and of the browser until the server's is known; 0 until the page is
+    /// hydrated.
     pub now_millis: RwSignal<Millis>,
     /// The seats of the stage.
     pub seats: [Seat; SEATS],
@@ -53,14 +53,14 @@ pub struct Seat {
     pub look: RwSignal<SeatState>,
     /// Age of its news.
     pub age: RwSignal<Age>,
-    /// It came to the stage because its trouble began.
+    /// Whether it came to the stage because its trouble began.
     pub has_new_trouble: StoredValue<bool>,
-    /// The revision that is being replaced, if one is, and the current one.
+    /// The revision that is being replaced, if any, and the current one.
     pub revision: RwSignal<(Option<u64>, Option<u64>)>,
 }
 
 impl WallBoard {
-    /// A wall of those rows, or one of which nothing is known yet.
+    /// Creates a wall of those rows, or one without data.
     pub fn new(copy: Option<&ListCopy>, query: &Query) -> Self {
         let seat = |prefix| Seat {
             board: Board::for_workload(Workload::default(), None),
@@ -92,7 +92,7 @@ impl WallBoard {
         board
     }
 
-    /// Takes the facts of the whole list. Clusters that it is not of say nothing about what the wall shows.
+    /// Takes the facts of the whole list. Ignores clusters outside of the wall's list.
     pub fn set_overall(&self, overall: &Overall, query: &Query) {
         let clusters = listed_clusters(overall, query).cloned().collect();
         let listed = Overall { clusters, ..overall.clone() };
@@ -101,7 +101,7 @@ impl WallBoard {
         }
     }
 
-    /// Returns the facts of the whole list as they are known: without a connection to the server nothing is seen of any cluster. Follows both.
+    /// Returns the facts of the whole list: without a connection to the server no cluster counts as connected. Follows both.
     pub fn known_overall(&self) -> Overall {
         let mut overall = self.overall.get();
         if !self.is_linked.get() {
@@ -112,7 +112,7 @@ impl WallBoard {
         overall
     }
 
-    /// A time with its zone, and with its date where it is far from the present. Follows both.
+    /// Formats a time with its zone, and with its date if it is far from the present. Follows both.
     pub fn dated(&self, zone: Zone, at_millis: Millis) -> String {
         match self.now_millis.get() {
             0 => zone.stamp(at_millis), // not known before the page is alive
@@ -120,14 +120,14 @@ impl WallBoard {
         }
     }
 
-    /// Counts the seats that are taken. Follows them.
+    /// Counts the occupied seats. Follows them.
     pub fn taken_seats(&self) -> usize {
         self.seats.iter().filter(|seat| seat.look.get() != SeatState::Free).count()
     }
 }
 
 impl Seat {
-    /// The images of a revision, joined; empty where its band is not in the picture. Follows the bands.
+    /// Returns the images of a revision, joined; empty if its band is not in the picture. Follows the bands.
     pub fn images(self, revision: u64) -> String {
         let bands = self.picture.images().into_iter();
         bands.rev().find(|(of, _)| *of == Some(revision)).map(|(_, images)| images).unwrap_or_default()

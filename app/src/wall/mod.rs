@@ -1,5 +1,5 @@
-//! The wall: who is on stage ([`stage`]), what is told below and across it (here), how old it is ([`age`]), and what keeps it right in
-//! the browser ([`screen`]). What is here and in [`stage`] and [`age`] is pure: rows of a list and the page's clock go in.
+//! The wall: the Deployments on stage ([`stage`]), the texts below and across it (here), the age of its data ([`age`]), and the updates in
+//! the browser ([`screen`]). This module, [`stage`] and [`age`] are pure: rows of a list and the page's clock are arguments.
 
 pub mod age;
 pub mod board;
@@ -17,45 +17,45 @@ use crate::connection::{forbidden, listing, server_unreachable, state_words, unr
 use crate::images::with_short_images;
 use crate::list::Ages;
 
-/// Rows of the list that a wall follows: those on stage, those that wait, and what was done last.
+/// Number of rows of the list that a wall follows: those on stage, those that wait, and the last completed ones.
 pub const ROWS: u32 = 40;
-/// Others that the strip names at once.
+/// Number of Deployments that the strip names at once.
 pub const AT_ONCE: usize = 2;
-/// Clusters that are reached are named where there are no more than so many.
+/// Maximum number of connected clusters that are named; more are counted.
 const MOST_NAMED: usize = 2;
 
 /// State of a seat: it decides the layout.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SeatState {
-    /// Nobody is there.
+    /// No Deployment is on the seat.
     #[default]
     Free,
-    /// Something goes on, or just ended.
+    /// In progress, or ended just now.
     OnStage,
-    /// It is over; nothing else goes on.
+    /// Ended, while nothing else is in progress.
     Past,
 }
 
-/// Rows of a group, with their numbers' order kept.
+/// Returns the rows of a group, in the order of their numbers.
 pub fn of_group(copy: &ListCopy, group: Group) -> impl Iterator<Item = &Row> {
     let number = |wanted: Group| copy.overall.counts.get(wanted as usize).copied().unwrap_or_default();
     let from: u32 = Group::ALL.into_iter().take_while(|known| *known != group).map(number).sum();
     (from..from + number(group)).map_while(|number| copy.row(number))
 }
 
-/// Nothing that a cluster is known to do needs a look.
+/// Returns whether nothing needs attention, as far as known.
 pub fn is_stable(overall: &Overall) -> bool {
     overall.counts.iter().take(2).all(|count| *count == 0)
 }
 
-/// Counts the Deployments in trouble that are not among these.
+/// Counts the Deployments in trouble that have no seat.
 pub fn unseated(copy: &ListCopy, seated: &[stage::Key]) -> u32 {
     let [troubled, ..] = copy.overall.counts;
     let is_seated = |row: &&Row| seated.contains(&row.key());
     troubled.saturating_sub(of_group(copy, Group::InTrouble).filter(is_seated).count() as u32)
 }
 
-/// Formats Deployments that are done or wait, a few at a time: "nginx: Revision 3 is complete, 4 min ago".
+/// Formats completed and waiting Deployments, a few at a time: "nginx: Revision 3 is complete, 4 min ago".
 pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -> Vec<String> {
     let active = [Group::InTrouble, Group::InProgress].into_iter().flat_map(|group| of_group(copy, group));
     let waiting = active.filter(|row| !on_stage.contains(&row.key()));
@@ -85,7 +85,7 @@ fn row_sentence(copy: &ListCopy, row: &Row) -> String {
     format!("{}: {sentence}", row_name(copy, row))
 }
 
-/// Its name, with its place where another Deployment that the wall knows has the same one: "web in prod / shop".
+/// Returns the name of a row, with its place if another known Deployment has the same name: "web in prod / shop".
 fn row_name(copy: &ListCopy, row: &Row) -> String {
     let Row { cluster, summary } = row;
     let is_same = |other: &Row| other.summary.name == summary.name && other.key() != row.key();
@@ -95,7 +95,7 @@ fn row_name(copy: &ListCopy, row: &Row) -> String {
     }
 }
 
-/// Formats the last one that was done: "Last: nginx revision 3, finished 20 s ago."; empty when nothing was within the hour.
+/// Formats the last completed Deployment: "Last: nginx revision 3, finished 20 s ago."; empty if none completed within the hour.
 pub fn last_finished(copy: &ListCopy, ages: &Ages) -> String {
     let last = of_group(copy, Group::Finished).next().map(|row| {
         let revision = row.summary.revision.map(|revision| format!(" revision {revision}")).unwrap_or_default();
@@ -104,8 +104,8 @@ pub fn last_finished(copy: &ListCopy, ages: &Ages) -> String {
     last.unwrap_or_default()
 }
 
-/// The one large line when nothing goes on: "1,284 Deployments, nothing in progress." Nothing is said of what may go on in clusters
-/// that are not seen; those that cannot be reached or read are named across the top.
+/// Formats the large line while nothing is in progress: "1,284 Deployments, nothing in progress." It makes no statement about clusters that
+/// are not connected; the notice across the top names them.
 pub fn stable_line(overall: &Overall, query: &Query, last: &str) -> String {
     let all = overall.counts.iter().sum::<u32>();
     let unseen: Vec<&ClusterState> = unseen_clusters(overall, query).collect();
@@ -129,8 +129,8 @@ pub fn stable_line(overall: &Overall, query: &Query, last: &str) -> String {
     format!("{said} {last}").trim_end().to_owned()
 }
 
-/// Returns the clusters whose present is not known to a wall of that query. The banner names those where Rollcast may read some
-/// namespaces and others not.
+/// Returns the clusters whose present state is unknown to a wall of that query. The banner names clusters in which Rollcast may read only
+/// some namespaces.
 pub fn unseen_clusters<'a>(overall: &'a Overall, query: &Query) -> impl Iterator<Item = &'a ClusterState> {
     let is_unread = move |cluster: &ClusterState| {
         let mut unread = unread_deployments(&cluster.connection);
@@ -153,8 +153,8 @@ fn unseen_words(unseen: &[&ClusterState]) -> String {
     }
 }
 
-/// "1,279 stable, 2 finished in the last hour": in the groups, and with the figures, of the list. While a cluster is not seen it is
-/// said that this is what was known last.
+/// Formats "1,279 stable, 2 finished in the last hour", with the groups and figures of the list. While a cluster is not connected, the text
+/// says that the figures are the last known ones.
 pub fn stable_count(overall: &Overall, query: &Query) -> String {
     let [_, _, finished, stable] = overall.counts;
     let mut words = format!("{} stable", grouped(stable.into()));
@@ -239,7 +239,7 @@ mod tests {
         forbidden
     }
 
-    /// One of the namespaces of a cluster may not be read.
+    /// Returns a cluster with one namespace that may not be read.
     fn forbidden_namespace(has_deployments: bool) -> ClusterState {
         let mut cluster = ClusterState { has_deployments, ..forbidden_kind("deployments.apps") };
         for missing in &mut cluster.connection.forbidden {
@@ -327,12 +327,12 @@ mod tests {
             (0, vec![live()], "No Deployments here yet."),
             (0, vec![connecting(), live()], "Connecting to cluster “b”."),
             (4, vec![connecting(), live()], "Connecting to cluster “b”; elsewhere nothing in progress."),
-            // The banner says which clusters cannot be reached.
+            // The banner names clusters that cannot be reached.
             (1, vec![live(), dead()], "Elsewhere nothing in progress."),
             (1, vec![dead()], "1 Deployment as last known."),
             (0, vec![dead()], "No Deployments are known."),
             (4, vec![connecting(), live(), dead()], "Connecting to cluster “b”; elsewhere nothing in progress."),
-            // Nor may they be read.
+            // It also names clusters that may not be read.
             (1, vec![live(), forbidden_kind("deployments.apps")], "Elsewhere nothing in progress."),
             (1, vec![forbidden_kind("deployments.apps")], "1 Deployment as last known."),
             (0, vec![forbidden_kind("deployments.apps")], "No Deployments are known."),

@@ -1,4 +1,4 @@
-//! Keeps the wall right: follows the list, directs the stage, and lets every seat follow one Deployment.
+//! Updates the wall: follows the list, assigns the seats, and lets every seat follow one Deployment.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -20,11 +20,11 @@ use crate::rollout::board::minute;
 use crate::rollout::screen::RolloutScreen;
 use crate::rows::set_if_new;
 
-/// The stage is looked at this often.
+/// Interval at which the stage is updated.
 const LOOK_MILLIS: f64 = 500.0;
-/// Number of completed Deployments that are shown while nothing goes on.
+/// Number of completed Deployments that are shown while nothing is in progress.
 const PAST: usize = 3;
-/// Their pictures move this often.
+/// Interval at which their pictures move.
 const PAST_MILLIS: f64 = 100.0;
 
 /// The screen of a wall.
@@ -40,15 +40,15 @@ struct State {
     live_list: LiveList,
     seats: Seats,
     looked_at: f64,
-    /// How far the server's clock is ahead of the browser's, which goes on while the computer sleeps.
+    /// Difference between the server's clock and the browser's clock, which continues while the computer sleeps.
     ahead_millis: Millis,
-    /// The server began to tell of this list.
+    /// Whether the server's first data of this list has arrived.
     is_begun: bool,
     is_dirty: bool,
 }
 
 impl WallScreen {
-    /// A screen of a wall of which those rows are known, or nothing yet. Called from effects.
+    /// Creates a screen of a wall with those rows, or without data. Called from effects.
     pub fn new(live: Live, board: WallBoard, settings: Settings, known: Option<LiveList>) -> Self {
         let follow = |seat: &Seat| {
             let screen = RolloutScreen::new(seat.board, seat.picture, None, Scope::Nothing, None);
@@ -110,15 +110,15 @@ impl Screen for WallScreen {
         None
     }
 
-    /// The connections of the seats are the wall's own.
+    /// Closes the connections of the seats, which the wall owns.
     fn end(&self) {
         self.followed.iter().for_each(|(_, client)| client.stop());
     }
 }
 
 impl State {
-    /// Returns the present by the server's clock, as that of a television may be wrong, or by the cluster's where that is ahead, as a
-    /// playground's may be. One that is behind may have stood still while the computer slept.
+    /// Returns the present by the server's clock, because that of a television may be wrong, or by the cluster's if that is ahead, as a
+    /// playground's may be. A cluster's clock that is behind may have stopped while the computer slept.
     fn present_millis(&self, page_millis: f64) -> Millis {
         let server_millis = now_millis() + self.ahead_millis;
         self.live_list.cluster_millis(page_millis).into_iter().fold(server_millis, Millis::max)
@@ -140,7 +140,7 @@ impl WallScreen {
             state.seats.forget_trouble();
         }
         let is_stable = on_stage.iter().all(Option::is_none);
-        // While nothing goes on, what was done last has the seats.
+        // While nothing is in progress, the last completed Deployments have the seats.
         let mut past = of_group(copy, Group::Finished).map(Row::key).take(PAST).fuse();
         let seated = if is_stable { on_stage.map(|_| past.next()) } else { on_stage };
         let taken = if is_stable { SeatState::Past } else { SeatState::OnStage };
@@ -163,7 +163,7 @@ impl WallScreen {
             if let Some((row, _)) = seen {
                 set_if_new(&seat.revision, (row.summary.replaces, row.summary.revision));
             }
-            // The age of rows that are not in the list's window any more stays.
+            // Rows outside of the list's window keep their age.
             if !self.board.is_linked.get_untracked() {
                 set_if_new(&seat.age, Age::LastSeen(self.board.heard_millis.get_untracked()));
             } else if let Some((row, cluster)) = seen {
@@ -181,7 +181,7 @@ impl WallScreen {
     }
 }
 
-/// Lets a seat follow who sits there now.
+/// Lets a seat follow its present Deployment.
 fn follow_row((screen, client): &(RolloutScreen, Client), seat: &Seat, seen: Option<(&Row, &ClusterState)>) {
     let scope = seen.map_or(Scope::Nothing, |(row, cluster)| {
         let workload = row.summary.workload(&cluster.name);

@@ -3,7 +3,7 @@
 use timeline::address::Parameters;
 use timeline::list::{By, Query, Sort};
 
-/// Seconds after which the strip tells of others, where nothing is said.
+/// Default interval in seconds at which the strip changes.
 const ROTATE_SECONDS: u32 = 12;
 const ROTATE: std::ops::RangeInclusive<u32> = 2..=3_600;
 const COLUMNS: u8 = 4;
@@ -13,20 +13,20 @@ const COLUMNS: u8 = 4;
 pub struct Settings {
     /// Which Deployments the wall shows.
     pub query: Query,
-    /// Seconds after which the strip tells of others.
+    /// Interval in seconds at which the strip changes.
     pub rotate_seconds: u32,
-    /// Columns of the stage; 0 for as many as suit it.
+    /// Columns of the stage; 0 for automatic.
     pub columns: u8,
-    /// Tones when something gets stuck or is done.
+    /// Whether tones announce trouble and completion.
     pub has_sound: bool,
 }
 
 impl Settings {
-    /// Reads the settings of an address; values that make no sense are ignored.
+    /// Reads the settings of an address; ignores invalid values.
     pub fn from_parameters(parameters: &Parameters) -> Self {
         let number = |name| parameters.get(name).and_then(|text| text.parse::<u32>().ok());
         let columns = number("columns").and_then(|columns| u8::try_from(columns).ok());
-        // A wall shows what goes on first, whatever the list it belongs to shows.
+        // A wall shows Deployments in progress first, whatever the order of its list.
         let query = Query { group: None, by: By::Verdict, sort: Sort::default(), ..parameters.query(None, None) };
         Self {
             query,

@@ -1,8 +1,8 @@
-//! The stage: the Deployments that the wall shows large, at most four at once. A Deployment stays until it is over and a little
-//! longer, so that everybody sees how it ended, unless trouble takes its seat. It never moves to another one.
+//! The stage: the Deployments that the wall shows large, at most four at once. A Deployment keeps its seat until it is over and a little
+//! longer, so that its end is visible, unless trouble takes the seat. It never changes seats.
 //!
-//! Trouble is new if its Deployment was in none within the last minute: those that flap would take each other's seat, and sound, at every
-//! turn.
+//! Trouble is new if its Deployment had none within the last minute: otherwise flapping Deployments would take each other's seat, and
+//! sound, again and again.
 
 use timeline::Uid;
 use timeline::list::Group;
@@ -12,9 +12,9 @@ use crate::news::QUIET_MILLIS;
 
 /// Number of Deployments that are shown large at once.
 pub const SEATS: usize = 4;
-/// A Deployment that is done stays this long.
+/// Time for which a completed Deployment keeps its seat.
 pub const LINGER_MILLIS: f64 = 20_000.0;
-/// And at least this long, even when others wait.
+/// Minimum of that time if others wait.
 const SHORTEST_MILLIS: f64 = 6_000.0;
 
 /// A row of the list: number of the cluster, and the Deployment.
@@ -23,17 +23,17 @@ pub type Key = (u16, Uid);
 /// A Deployment on stage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeatedDeployment {
-    /// The Deployment that sits there.
+    /// The Deployment on the seat.
     pub key: Key,
-    /// Since when it is over, on the page's clock.
+    /// When it was over, on the page's clock.
     pub over_since: Option<f64>,
 }
 
-/// The Deployments that are shown large; `None` where nobody sits.
+/// The Deployments that are shown large; `None` for a free seat.
 pub type Stage = [Option<SeatedDeployment>; SEATS];
 
-/// Returns the stage a moment later. `active` are in the order of the list: the worst first, and of those in trouble the newest. The
-/// trouble of `new` ones began since the last look.
+/// Computes the next stage. `active` are in the order of the list: the worst first, and the newest trouble first. The trouble of
+/// Deployments in `new` began since the last update.
 pub fn next_stage(mut stage: Stage, active: &[(Key, Group)], new: &[Key], now: f64) -> Stage {
     let group = |key: Key| active.iter().find(|(known, _)| *known == key).map(|(_, group)| *group);
     for seat in &mut stage {
@@ -48,8 +48,8 @@ pub fn next_stage(mut stage: Stage, active: &[(Key, Group)], new: &[Key], now: f
         if is_seated(&stage, *key) {
             continue;
         }
-        // A free seat; else that of one who is over for longest; else, for who is stuck, that of one who is not; else, for who is stuck
-        // since now, that of one who has been stuck for longest.
+        // Prefers a free seat; else that of the Deployment that is over for longest; else, for a stuck one, that of one that is not stuck;
+        // else, for new trouble, that of the one stuck for longest.
         let free = stage.iter().position(Option::is_none);
         let over = || {
             let since = |seat: &Option<SeatedDeployment>| seat.and_then(|seated| seated.over_since);
@@ -78,29 +78,29 @@ pub fn next_stage(mut stage: Stage, active: &[(Key, Group)], new: &[Key], now: f
     stage
 }
 
-/// The stage, and whom each seat follows. A new one knows nobody: every seat is aimed anew.
+/// The stage, and the Deployment that each seat follows. A new one knows none: every seat is assigned again.
 #[derive(Debug, Default)]
 pub struct Seats {
     stage: Stage,
-    /// Whom each seat was told to follow, if it was told.
+    /// The last assignment of each seat, if there was one.
     aimed: [Option<Option<Key>>; SEATS],
-    /// Who was in trouble within the last minute, and when last; `None` before the first look.
+    /// Deployments in trouble within the last minute, and when last; `None` before the first update.
     troubled: Option<Vec<(Key, f64)>>,
-    /// How many were in trouble at the last look.
+    /// Number of Deployments in trouble at the last update.
     last_count: usize,
-    /// Of each seat: whoever sits there took it when their trouble began.
+    /// For each seat whether its Deployment took it when its trouble began.
     has_new_trouble: [bool; SEATS],
 }
 
 impl Seats {
-    /// Updates the stage for a later moment; returns who sits where.
+    /// Updates the stage for a later moment; returns the Deployment of each seat.
     pub fn update(&mut self, active: &[(Key, Group)], now: f64) -> [Option<Key>; SEATS] {
         let before = self.stage;
         let troubled: Vec<Key> =
             active.iter().filter(|(_, group)| *group == Group::InTrouble).map(|(key, _)| *key).collect();
         let new: Vec<Key> = match &self.troubled {
             Some(known) => {
-                // As trouble ends that the wall knows, older trouble enters a full window of the list, at its end.
+                // When known trouble ends, older trouble enters a full window of the list, at its end.
                 let is_full = self.last_count >= ROWS as usize;
                 let is_new = |key: &&Key| !known.iter().any(|(known, _)| known == *key);
                 let entered = troubled.iter().rev().take_while(|key| is_full && is_new(key)).count();
@@ -109,7 +109,7 @@ impl Seats {
             None => Vec::new(),
         };
         self.last_count = troubled.len();
-        // Not before the comparison: what a page knew that slept for hours is not new.
+        // After the comparison, so that trouble that a page missed while it slept for hours is not new.
         let known = self.troubled.get_or_insert_default();
         known.retain(|(key, seen_millis)| now - seen_millis < QUIET_MILLIS && !troubled.contains(key));
         known.extend(troubled.into_iter().map(|key| (key, now)));
@@ -123,17 +123,17 @@ impl Seats {
         self.stage.map(key)
     }
 
-    /// While a cluster is loaded, old trouble comes little by little: the next look is like the first one.
+    /// Clears the known trouble while a cluster is loaded, because old trouble arrives in pieces: the next update is like the first one.
     pub fn forget_trouble(&mut self) {
         self.troubled = None;
     }
 
-    /// Returns whether who has the seat took it when their trouble began: not when this page, or a seat, was there for old trouble.
+    /// Returns whether the Deployment took the seat when its trouble began: not if the trouble is older than this page or the assignment.
     pub fn has_new_trouble(&self, seat: usize) -> bool {
         self.has_new_trouble.get(seat).copied().unwrap_or_default()
     }
 
-    /// Assigns a seat to a Deployment, or to none; true when that is another one than before.
+    /// Assigns a seat to a Deployment, or to none; true if that changed.
     pub fn assign_seat(&mut self, seat: usize, key: Option<Key>) -> bool {
         self.aimed.get_mut(seat).is_some_and(|aimed| aimed.replace(key) != Some(key))
     }
@@ -158,7 +158,7 @@ mod tests {
         stage.map(|seat| seat.map_or(0, |seated| seated.key.1.bits()))
     }
 
-    /// Returns who sits where after an update, and whose trouble is new.
+    /// Returns the Deployment of each seat after an update, and which trouble is new.
     fn update(seats: &mut Seats, all: &[(u128, Group)], now: f64) -> ([u128; SEATS], [bool; SEATS]) {
         let seated = seats.update(&active(all), now).map(|key| key.map_or(0, |(_, uid)| uid.bits()));
         (seated, std::array::from_fn(|seat| seats.has_new_trouble(seat)))
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(seats(&later), [1, 2, 0, 0]);
         let later = next_stage(later, &active(&[(2, MOVING)]), &[], 1_001.0 + LINGER_MILLIS);
         assert_eq!(seats(&later), [0, 2, 0, 0]);
-        // It goes on again: it stays.
+        // It is in progress again, so it stays.
         let again = next_stage(stage, &active(&[(2, MOVING), (1, STUCK)]), &[], 5_000.0);
         assert_eq!(again[0].map(|seated| seated.over_since), Some(None));
     }
@@ -199,7 +199,7 @@ mod tests {
         assert!(seats.assign_seat(0, Some(key(1))) && seats.assign_seat(1, None));
         assert!(!seats.assign_seat(0, Some(key(1))) && !seats.assign_seat(1, None));
         assert!(seats.assign_seat(1, Some(key(2))));
-        // The clusters of the server are others, and the same Deployment has the same number in one of them.
+        // After a restart the server has other clusters, and one of them has the same number and Deployment.
         seats = Seats::default();
         assert!(seats.assign_seat(0, Some(key(1))) && seats.assign_seat(1, None));
     }
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(update(&five), ([1, 2, 3, 5], is_fifth_new), "the other one does not come back");
         let moves = [&five[..], &[(6, MOVING)]].concat();
         assert_eq!(update(&moves), ([1, 2, 3, 5], is_fifth_new));
-        // Of more than have seats, those that got stuck now do not take each other's.
+        // If more get stuck than there are seats, the new ones do not take each other's.
         let many = [&[(11, STUCK), (12, STUCK), (13, STUCK), (14, STUCK), (15, STUCK)][..], &five].concat();
         assert_eq!(update(&many), ([13, 12, 11, 14], [true; SEATS]));
     }
@@ -274,7 +274,7 @@ mod tests {
             assert_eq!(update(&[5, 1, 2, 3, 4], now), fourth, "{now}");
             assert_eq!(update(&[1, 2, 3, 4], now + 3_000.0), fourth, "{now}");
         }
-        // It was seen last at 135 s.
+        // It was observed last at 135 s.
         assert_eq!(update(&[1, 2, 3, 4], 194_999.0), fourth);
         assert_eq!(update(&[1, 2, 3, 4], 195_000.0), fourth);
         assert_eq!(update(&[5, 1, 2, 3, 4], 195_500.0), fifth, "a minute without it");
@@ -288,13 +288,13 @@ mod tests {
         let window = |numbers: std::ops::Range<u128>| numbers.collect::<Vec<_>>();
         let begin = ([1, 2, 3, 4], [false; SEATS]);
         assert_eq!(update(&window(1..41), 0.0), begin);
-        // 40 ended, and 41 was there before all others.
+        // Trouble 40 ended, and 41 was in the list before all others.
         let next = [&window(1..40)[..], &[41]].concat();
         assert_eq!(update(&next, 0.0), begin, "it takes no seat");
-        // 39 and 41 ended, and 100 began: the list does not place it first.
+        // Trouble 39 and 41 ended, and 100 began: the list does not place it first.
         let new = [&window(1..38)[..], &[100, 38, 42]].concat();
         assert_eq!(update(&new, 0.0), ([1, 2, 3, 100], [false, false, false, true]));
-        // All that had a seat ended.
+        // All with a seat ended.
         let old = ([5, 50, 51, 52], [false; SEATS]);
         assert_eq!(update(&[5, 50, 51, 52], 0.0), old, "they are seen, and not heard");
         assert_eq!(

@@ -1,4 +1,4 @@
-/// What people do to pods, and what becomes of it.
+/// Actions of users on pods, and their effects.
 
 import { cluster, expect, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";

@@ -1,4 +1,4 @@
-/// History that lasts, on a real control plane: a server that is killed goes on where it was, and what it kept is found and opened.
+/// The history database on a real control plane: a killed server continues after a restart, and stored rollouts are found and opened.
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect, openLive, test } from "../../fixtures/test.ts";
@@ -31,14 +31,14 @@ test("what was rolled out is there after the server was killed, as a list, as a 
   await openLive(page, second.page("rollcast-test", story.namespace, "nginx"));
   await expect(page.getByTestId("story")).toContainText("Revision 2 is complete");
   const after = (await second.document("rollcast-test", story.namespace, "nginx")).deployments[0]!;
-  // However short it was, the time between is a gap: from the last word that was written to the first list.
+  // However short it was, the time in between is a gap: from the last written observation to the first list.
   expect(before.gaps).toHaveLength(0);
   expect(after.gaps).toHaveLength(1);
   expect(after.gaps[0]!.toMillis).toBeGreaterThan(after.gaps[0]!.fromMillis);
   expect(after.rollouts).toEqual(before.rollouts);
   expect(after.scales).toEqual(before.scales);
 
-  // One of them by itself, at its end and in the middle.
+  // Opens one of them separately, at its end and in the middle.
   await openLive(page, `${second.page("rollcast-test", story.namespace, "nginx")}?uid=${before.uid}&rollout=1`);
   await expect(page.getByTestId("linked")).toContainText("Recording of a finished rollout");
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 was complete");
@@ -46,7 +46,7 @@ test("what was rolled out is there after the server was killed, as a list, as a 
   await openLive(page, `${second.page("rollcast-test", story.namespace, "nginx")}?uid=${before.uid}&rollout=1&at=${middle}`);
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 was replacing revision 1");
 
-  // From the list it plays from its begin to its end.
+  // The list plays it from its beginning to its end.
   await page.goto(history(second));
   await expect(page.getByTestId("workload").locator("rect")).toHaveCount(3);
   await page.keyboard.press("j");
@@ -57,7 +57,7 @@ test("what was rolled out is there after the server was killed, as a list, as a 
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 was replacing revision 1");
   await expect(page.getByTestId("verdict")).toContainText("Revision 2 was complete");
 
-  // Nothing is in the way of people who need assistance.
+  // Checks accessibility.
   const compared = `${second.page("rollcast-test", story.namespace, "nginx")}/compare?uid=${before.uid}`;
   for (const theme of ["light", "dark"]) {
     for (const [address, part] of [[history(second), "past"], [compared, "compare"]] as const) {
@@ -68,7 +68,7 @@ test("what was rolled out is there after the server was killed, as a list, as a 
       expect(violations.map(({ id, nodes }) => `${address} ${theme} ${id}: ${nodes.map((node) => node.html).join(" ")}`)).toEqual([]);
     }
   }
-  // The steps of a start are told by patterns as well: the colours of neighbours are alike.
+  // The steps of a start also differ by pattern: the colours of neighbours are similar.
   for (const pattern of ["hatch", "dots"]) await expect(page.getByTestId("startup").first().locator(`rect[fill="url(#tile-${pattern})"]`).first()).toBeAttached();
 });
 

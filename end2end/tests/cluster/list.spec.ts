@@ -1,4 +1,4 @@
-/// The list and the wall on a real control plane: three namespaces, and clusters side by side of which one does not answer.
+/// The list and the wall on a real control plane: three namespaces, and several clusters, one of which does not respond.
 
 import { writeFileSync } from "node:fs";
 import { expect, openLive, test } from "../../fixtures/test.ts";
@@ -18,12 +18,12 @@ test("three namespaces and three clusters, of which one is dead, on one list and
   await openLive(page, `${server.address}/?cluster=here`);
   const row = (namespace: string) => page.locator(".row").filter({ hasText: `/ ${namespace}` });
 
-  // The dead one keeps nobody waiting.
+  // The unreachable cluster delays nobody.
   await Promise.all([rollout.steps(2), stuck.steps(2), killed.steps(2)]);
   for (const story of [rollout, stuck, killed]) await expect(row(story.namespace)).toContainText("is complete");
   await expect(page.getByTestId("trouble")).toContainText("Cluster “gone” unreachable since");
 
-  // Each namespace tells its own story.
+  // Each namespace has its own story.
   await Promise.all([rollout.toTheEnd(), stuck.next(), killed.next()]);
   await expect(row(rollout.namespace)).toContainText("Revision 3 is complete");
   await expect(row(stuck.namespace)).toContainText(/Revision 2 (is replacing|cannot start)/);
@@ -39,7 +39,7 @@ test("three namespaces and three clusters, of which one is dead, on one list and
   await page.goto(`${server.address}/?q=${killed.namespace}`);
   await expect(page.getByTestId("deployment")).toHaveCount(2);
 
-  // The wall of one namespace shows what is stuck, and that of all says that one cluster is silent.
+  // The wall of one namespace shows the stuck rollout, and the wall of all clusters reports the unreachable one.
   await page.goto(`${server.address}/wall?cluster=here&namespace=${stuck.namespace}`);
   await expect(page.locator(".tile")).toHaveCount(1);
   await expect(page.locator(".tile")).toContainText(/cannot start: image \S+ (is not found|cannot be pulled)/);

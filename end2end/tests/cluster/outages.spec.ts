@@ -1,4 +1,4 @@
-/// When words fail: the page says so within seconds, keeps its picture, and recovers by itself.
+/// Lost connections: the page reports them within seconds, keeps its picture, and recovers by itself.
 
 import { cluster, expect, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
@@ -23,7 +23,7 @@ test("a server that is killed and started again is noticed, and the page recover
   await expect(rollout.banner).toBeHidden();
   await expect(rollout.verdict).toHaveText("Revision 2 is complete: 3 of 3 available.");
   expect(await rollout.isUnreloaded()).toBe(true);
-  // The browser reports refused connections on its own; nothing else may have gone wrong.
+  // The browser reports refused connections itself; there must be no other errors.
   const others = complaints.filter((text) => !text.includes("WebSocket connection to"));
   complaints.splice(0, complaints.length, ...others);
 });

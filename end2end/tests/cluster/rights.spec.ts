@@ -1,6 +1,5 @@
-/// Rights of the account of `deploy`: with exactly these every page works, and each of them is used, because a page names it when it is
-/// taken away. API servers that stream lists need no right to list for that: what is watched without it goes through a proxy that
-/// refuses to stream.
+/// Permissions of the account of `deploy`: every page works with exactly these, and each is needed, because a page names it when it is missing. API servers that stream
+/// lists do not need the verb list for that; to test its absence, a proxy refuses to stream.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { root, kubeconfig, temporaryFolder } from "../../fixtures/environment.ts";
@@ -13,13 +12,13 @@ import { expect, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 const RIGHTS = ["deployments.apps", "replicasets.apps", "pods", "events"].flatMap((resource) => ["list", "watch"].map((verb) => [verb, resource] as const));
 const ROLES = ["ClusterRole", "Role"];
 
-/// A cluster of `rollcast.toml`, as an account sees it.
+/// A cluster of `rollcast.toml`, as one account sees it.
 interface Account {
   name: string;
   namespaces: string[];
 }
 
-/// Makes an account with the manifests of a file, changed; objects of other kinds are left out. Adds the paths of cluster-scoped objects to `made`.
+/// Creates an account from the manifests of a file, with changes; leaves out objects of other kinds. Adds the paths of cluster-scoped objects to `made`.
 async function account(objects: Manifest[], made: string[], change: (role: Manifest) => Manifest = (role) => role): Promise<void> {
   for (const object of objects) {
     if (object.kind !== "ServiceAccount" && !object.kind.includes("Role")) continue;
@@ -28,14 +27,14 @@ async function account(objects: Manifest[], made: string[], change: (role: Manif
   }
 }
 
-/// The manifests for an account of that name in a namespace, which watches all namespaces.
+/// Returns the manifests for an account of that name in a namespace, which watches all namespaces.
 const wide = (namespace: string, name: string) => manifests("kubernetes.yaml", [["namespace: rollcast", `namespace: ${namespace}`], ["name: rollcast", `name: ${name}`]]);
 
-/// The chart's for an account that watches two namespaces.
+/// Returns the chart's manifests for an account that watches two namespaces.
 const narrow = (namespaces: [string, string], name: string) =>
   manifests("chart/ci/snapshots/namespaces.yaml", [["namespace: rollcast", `namespace: ${namespaces[0]}`], ['namespace: "shop"', `namespace: ${namespaces[0]}`], ['namespace: "payments"', `namespace: ${namespaces[1]}`], ["name: rollcast", `name: ${name}`]]);
 
-/// The first rule of a role that watches, not that of the reviews.
+/// The first rule of a role for watching, not that of access reviews.
 const watches = (role: Manifest) => role.text.includes("resources: [pods, events]");
 
 test("every page works with the rights of the manifests, and names each right that is taken away", async ({ page, serve }) => {
@@ -49,7 +48,7 @@ test("every page works with the rights of the manifests, and names each right th
   const make = async (name: string, isWide: boolean, missing?: readonly [string, string], isPaged = missing?.[0] === "list") => {
     const own = `${name}-${started}`;
     const change = (role: Manifest) => {
-      // Of the two Roles the second one lacks it.
+      // The second of two Roles lacks the permission.
       const isChanged = missing && watches(role) && (isWide || role.text.includes(`namespace: ${namespaces[1]}`));
       return isChanged ? without(role, missing[0], missing[1].split(".")[0]!) : role;
     };
@@ -66,7 +65,7 @@ test("every page works with the rights of the manifests, and names each right th
   writeFileSync(`${folder}/rollcast.toml`, tables.join(""));
   const server = await serve(() => Server.start(["serve", "--config", `${folder}/rollcast.toml`, "--data-dir", `${folder}/data`]));
 
-  // Each right that is missing is named, and no other.
+  // Each missing permission is named, and no other.
   const missing = async () => {
     const { clusters } = (await (await fetch(`${server.address}/api/v1/status`)).json()) as { clusters: { name: string; advice: string[] }[] };
     return Object.fromEntries(clusters.map(({ name, advice }) => [name, advice]));
@@ -79,7 +78,7 @@ test("every page works with the rights of the manifests, and names each right th
   );
   await expect.poll(missing).toEqual(Object.fromEntries([...wholes.map(([name]) => [name, []] as const), ...named]));
 
-  // All pages of those who lack nothing.
+  // All pages of accounts with all permissions.
   for (const name of ["wide", "narrow"]) {
     await openWatched(page, server.page(name, namespaces[1], "web"));
     await expect(new RolloutPage(page).verdict).toHaveText("Revision 1 is complete: 2 of 2 available.");
@@ -92,7 +91,7 @@ test("every page works with the rights of the manifests, and names each right th
     await page.goto(`${server.address}/?cluster=${name}&q=${namespaces[1]}`);
     await expect(page.getByTestId("deployment")).toHaveCount(1);
   }
-  // The pages of people name what is missing.
+  // Pages name the missing permission.
   await page.goto(`${server.address}/status`);
   for (const right of RIGHTS) {
     const section = page.getByTestId("cluster").filter({ hasText: nameOf(true, right) });

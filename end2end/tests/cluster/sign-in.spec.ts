@@ -1,5 +1,5 @@
-/// Signing in with a Kubernetes token or at a provider: what one sees then, and what becomes of an open page when the token is not good any
-/// more; links for who has no account.
+/// Sign-in with a Kubernetes token or at a provider: what the viewer sees, what happens to an open page when the token becomes invalid; share links for people without an
+/// account.
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { isWhole, kubeconfig, providerBinary } from "../../fixtures/environment.ts";
@@ -39,7 +39,7 @@ test("a viewer signs in on the way to a link, sees their namespace, and is asked
   await page.goto(server.page(cluster, other, "web"));
   await expect(page.getByTestId("missing")).toContainText(`No Deployment web in namespace ${other}`);
 
-  // A token is reviewed again after 25 seconds: by night alone.
+  // A token is reviewed again after 25 seconds, so this runs nightly only.
   if (isWhole) {
     await openWatched(page, server.page(cluster, own, "web"));
     await asked("DELETE", `/api/v1/namespaces/${own}/serviceaccounts/ann`);

@@ -1,5 +1,5 @@
-/// Stories, played to their ends on the real control plane: the timeline document says what happened, and agrees with
-/// what Kubernetes' own code says of the same objects.
+/// Stories, played to their ends on the real control plane: the timeline document has the expected content, and agrees with the results of Kubernetes' own code for the
+/// same objects.
 
 import { readdirSync } from "node:fs";
 import type { Page } from "@playwright/test";
@@ -14,7 +14,7 @@ type Deployment = Document["deployments"][number];
 
 const count = <T>(of: T[], which: (one: T) => boolean) => of.filter(which).length;
 
-/// What a document says, in the words of a story's `[expect]`.
+/// Returns the content of a document in the form of a story's `[expect]`.
 function said(deployment: Deployment, about: Expectation): Expectation {
   const { rollouts, replicaSets, scales, pods, marks } = deployment;
   const all: Required<Expectation> = {
@@ -36,7 +36,7 @@ function said(deployment: Deployment, about: Expectation): Expectation {
   return Object.fromEntries(Object.keys(about).map((key) => [key, all[key as keyof Expectation]])) as Expectation;
 }
 
-/// Verdicts at every step as kubectl computes them, budgets as the controller resolves them, and the pods of a fresh list.
+/// Compares the verdicts of every step with kubectl's, budgets with the controller's, and the pods with a fresh list.
 async function agrees(document: Document, oracle: Oracle): Promise<void> {
   const listed = await oracle.pods();
   for (const deployment of document.deployments) {
@@ -44,7 +44,7 @@ async function agrees(document: Document, oracle: Oracle): Promise<void> {
     expect(ours, "verdicts at every step").toEqual(oracle.verdicts(deployment.uid));
     for (const { revision, startedMillis, maxSurge, maxUnavailable } of deployment.rollouts) {
       const theirs = oracle.budget(deployment.uid, revision);
-      // Recreate has no budget for the controller; for the document nothing may be kept.
+      // With Recreate the controller has no budget; in the document all pods may be unavailable.
       const isRecreate = theirs?.maxSurge === 0 && theirs.maxUnavailable === 0;
       if (startedMillis !== null && !isRecreate) expect({ maxSurge, maxUnavailable }).toEqual(theirs);
     }
@@ -54,13 +54,13 @@ async function agrees(document: Document, oracle: Oracle): Promise<void> {
   expect(owned.map(({ uid }) => uid).sort(), "pods of a fresh list").toEqual(listed.sort());
 }
 
-/// What the picture showed, in order: states of each pod, by name, and the bands.
+/// The observed content of the picture, in order: states of each pod, by name, and the bands.
 interface Shown {
   pods: Record<string, string[]>;
   bands: string[];
 }
 
-/// Looks at the picture from here on, at every change of it.
+/// Records the content of the picture from now on, at every change.
 const look = (page: Page) =>
   page.evaluate(() => {
     const shown: Shown = { pods: {}, bands: [] };
@@ -82,13 +82,13 @@ const look = (page: Page) =>
 
 const shown = (page: Page) => page.evaluate(() => (globalThis as Record<string, unknown>)["shown"] as Shown);
 
-/// The picture showed what the document says: every state that lasted, in order, and a band for every revision.
+/// Checks that the picture showed the document: every state that lasted, in order, and a band for every revision.
 function pictured(deployment: Deployment, { pods, bands }: Shown): void {
   for (const pod of deployment.pods) {
     const states = pod.states.map(([state]) => state);
     const lasting = pod.states.filter(([state, since], index) => state === "gone" || (pod.states[index + 1]?.[1] ?? Infinity) - since > LASTING_MILLIS).map(([state]) => state);
     const seen = pods[pod.name] ?? [];
-    // A released pod is shown in its own band, and gone from the other one.
+    // A released pod is shown in its own band, and removed from the other one.
     expect(isPart(seen, states), `${pod.name} showed ${seen}, was ${states}`).toBe(true);
     expect(isPart(lasting, seen), `${pod.name} showed ${seen}, lasting were ${lasting}`).toBe(true);
   }
@@ -96,14 +96,14 @@ function pictured(deployment: Deployment, { pods, bands }: Shown): void {
   if (deployment.pods.some((pod) => pod.releasedMillis !== null)) expect(bands).toContain("out");
 }
 
-/// One sequence within another, in order.
+/// Returns whether one sequence occurs within another, in order.
 function isPart<T>(part: T[], whole: T[]): boolean {
   let at = 0;
   for (const one of whole) if (one === part[at]) at++;
   return at === part.length;
 }
 
-/// States shorter than this may pass between two frames of a browser that shares a small machine.
+/// Shorter states may fall between two frames of a browser on a small machine.
 const LASTING_MILLIS = 2_000;
 
 const folder = new URL("../../cluster/stories/", import.meta.url);
@@ -129,7 +129,7 @@ for (const file of readdirSync(folder).sort()) {
       await expect(page.getByTestId("verdict")).toContainText(/is complete|available/, { timeout: 1_000 });
       if (oracle) await agrees(document, oracle);
     }).toPass({ timeout: 20_000 });
-    // For the comparison with the simulated cluster: what it came to once nothing is on its way any more.
+    // For the comparison with the simulated cluster: the final state, when nothing changes any more.
     await recorder.catchUp();
     recorder.keep(`real-${name}`);
     let before = "";

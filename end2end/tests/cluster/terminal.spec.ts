@@ -11,7 +11,7 @@ interface Ended {
   error: string;
 }
 
-/// Runs rollcast to its end; `until` ends it when that was printed.
+/// Runs rollcast to its end; `until` ends it when that text is printed.
 function rollcast(args: string[], until?: RegExp): Promise<Ended> {
   const process_ = spawn(rollcastBinary(), args, { stdio: ["ignore", "pipe", "pipe"] });
   let [out, error] = ["", ""];

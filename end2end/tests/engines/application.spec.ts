@@ -1,4 +1,4 @@
-/// The pages in Firefox and WebKit as one application: they come alive, go from page to page and through time, open details, and find their server again.
+/// The pages in Firefox and WebKit as one application: hydration, navigation between pages and through time, details, reconnection.
 
 import { recording } from "../../fixtures/environment.ts";
 import { count, expect, isLive, says, test, text } from "../../fixtures/engine.ts";
@@ -65,7 +65,7 @@ test("keys step through changes, and back to live", { tag: "@nightly" }, async (
   await says(tab, "live", /^Recording/);
   await expect.poll(() => text(tab, "verdict")).toBe(now);
   await expect.poll(at).toBeNull();
-  // The link to a moment is rendered as it was then.
+  // The server renders a link to a moment as it was then.
   await tab.goto(`${server.page(...rollover)}?at=${before}`);
   await says(tab, "verdict", "Revision 2 was replacing revision 1");
   await isLive(tab);

@@ -1,4 +1,4 @@
-/// A rollout in a file of its own, opened in Firefox and WebKit from the disk.
+/// An exported file, opened in Firefox and WebKit from the disk.
 
 import { exported } from "../../fixtures/export.ts";
 import { expect, isLive, says, test } from "../../fixtures/engine.ts";

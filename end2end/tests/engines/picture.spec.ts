@@ -1,4 +1,4 @@
-/// The picture in Firefox and WebKit, measured as in Chromium: bars that are elements, painted ones and ribbons; on a page and on the wall, where bars are wide.
+/// The picture in Firefox and WebKit, measured as in Chromium: bars as elements, painted bars and ribbons; on a page and on the wall, where bars are wide.
 
 import { count, expect, isLive, test } from "../../fixtures/engine.ts";
 import { distance, mean } from "../../fixtures/pixels.mjs";

@@ -1,5 +1,5 @@
-/// A story on the simulated cluster comes to what it came to on the real control plane: same revisions, steps, ends, verdicts, conditions.
-/// What is left out of the comparison, and why, is in docs/faithfulness.md.
+/// Compares the results of a story on the simulated cluster and on the real control plane: revisions, steps, ends, verdicts, conditions. docs/faithfulness.md explains
+/// what is not compared.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/// What the content security policy forbids, as Firefox reports it.
+/// Violations of the content security policy, as Firefox reports them.
 
 import { expect, isLive, test } from "../../fixtures/engine.ts";
 import { Server } from "../../fixtures/server.ts";
@@ -8,7 +8,7 @@ test("what the content security policy forbids is a complaint", async ({ tab, se
   await tab.goto(server.page("rollover", "rollover", "web"));
   await isLive(tab);
   expect(complaints).toEqual([]);
-  // As text of an element. A browser that has Trusted Types names them, another one the missing nonce.
+  // As text of an element. A browser with Trusted Types reports those, another one the missing nonce.
   await tab.evaluate(() => {
     const script = document.createElement("script");
     script.append("document.title = 'taken over'");

@@ -1,4 +1,4 @@
-/// The pages as one application: going from page to page, the viewer's time zone, and what is said when the program cannot go on.
+/// The pages as one application: navigation between pages, the viewer's time zone, and notices when the program cannot continue.
 
 import type { Page } from "@playwright/test";
 import { expect, isLive, openLive, openPlayed, openRecording, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
@@ -151,7 +151,7 @@ for (const [what, file] of [["start does", /start[.]js/], ["bindings do", /rollc
     await expect(stopped, "a screen reader says it once").not.toHaveAttribute("data-said-again");
     await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
     await page.unroute(file);
-    // Without waiting where the network comes back.
+    // Retries at once when the network is back.
     const comeBack = () => page.evaluate(() => {
       dispatchEvent(new Event("online"));
       return document.documentElement.dataset["live"];
@@ -184,7 +184,7 @@ test("a page whose program its server does not have any more, as it was updated,
 
 test("when the program panics the page says so instead of standing still", async ({ page, serve, complaints }) => {
   await openPlayed(page, serve, rollover, "--hold-at", "12");
-  // What is left of a panic is a trap of the program.
+  // A panic ends in a trap of the program.
   await page.evaluate(() => { setTimeout(() => { throw new WebAssembly.RuntimeError("unreachable"); }); });
   await expect(page.getByTestId("stopped")).toBeVisible();
   await expect(page.getByTestId("stopped")).toContainText("This page stopped.");
@@ -205,7 +205,7 @@ test("what the server sends and nobody can read is said, after the page was load
   await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
 });
 
-/// Lets a page change its address so many times in so many milliseconds. What is refused does not count.
+/// Limits the number of address changes in a time. Refused changes do not count.
 const limitAddressChanges = (page: Page, most: number, millis: number) =>
   page.addInitScript(([most, millis]) => {
     const changes: number[] = [];
@@ -227,10 +227,10 @@ test("an address that the browser refuses is tried again", async ({ page, serve 
   await limitAddressChanges(page, 2, 3_000);
   const server = await serve(held);
   await openLive(page, server.address);
-  // Each letter begins a search.
+  // Each letter starts a search.
   await page.getByRole("searchbox").pressSequentially("rollover", { delay: 200 });
   await expect(page.locator("html")).toHaveAttribute("data-refused", "true");
-  // The last of those that were refused comes once the browser takes some again.
+  // The last refused change is applied once the browser accepts changes again.
   await expect(page).toHaveURL(/[?]q=rollover$/);
   await expect(page.getByTestId("stopped")).toBeHidden();
 });

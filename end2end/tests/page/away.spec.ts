@@ -1,4 +1,4 @@
-/// Tabs that nobody looks at, clusters that are not there any more, answers that do not come.
+/// Hidden tabs, deleted clusters, missing responses.
 
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { expect, isLive, openLive, openPlayed, openWatched, RolloutPage, takeNot
 import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
-/// As in a tab in the background: no animation frames, and timers only now and then.
+/// Simulates a tab in the background: no animation frames, and rare timers.
 const hide = (page: Page) =>
   page.addInitScript(() => {
     Object.defineProperty(document, "hidden", { get: () => true });
@@ -71,13 +71,13 @@ test("after a sleep the page connects anew at once", async ({ page, serve }) => 
   const server = await serve(() => Server.replaying("quota", "--hold-at", "14"));
   await openLive(page, server.address);
   expect(sockets).toHaveLength(1);
-  // Sleep moves the time of day and not the clock of the page.
+  // Sleep advances the time of day but not the clock of the page.
   await page.clock.setSystemTime(Date.now() + 3_600_000);
   await expect.poll(() => sockets.length).toBe(2);
   await page.waitForSelector("html[data-live=true]");
 });
 
-/// The same recording under two names: a server that is started again watches another cluster of the same Deployments.
+/// Returns the same recording under two names: a server that is restarted watches another cluster with the same Deployments.
 function renamed(name: string): { before: string[]; after: string[] } {
   const folder = temporaryFolder();
   const replay = (as: string) => {

@@ -1,4 +1,4 @@
-/// A server below a path of a host that it shares with others: every link, file, form and stream of it is below that path.
+/// A server with a base path on a host that it shares: every link, file, form and stream is below that path.
 
 import type { Page } from "@playwright/test";
 import { temporaryFolder } from "../../fixtures/environment.ts";
@@ -9,7 +9,7 @@ const BASE = "/tools/rollcast";
 
 const start = () => Server.simulating(["--base-path", `${BASE}/`, "--data-dir", temporaryFolder()]);
 
-/// Addresses of the document that lead to this server at another path.
+/// Returns addresses in the document that lead to this server outside of the base path.
 const strayed = (page: Page) =>
   page.evaluate((base) => {
     const attributes = ["href", "src", "action", "data-href"];

@@ -1,4 +1,4 @@
-/// No flicker: what is said stays long enough to be read, and the picture stays where it is whatever is said.
+/// No flicker: texts stay long enough to be read, and the picture does not move when they change.
 
 import type { Page } from "@playwright/test";
 import { isWhole, recording } from "../../fixtures/environment.ts";
@@ -13,7 +13,7 @@ interface Line {
   object: { metadata: { uid: string; resourceVersion?: string }; status: { conditions: object[]; availableReplicas?: number } };
 }
 
-/// A recording in which the only pod becomes unready and ready in turn, at those times in milliseconds after the beginning.
+/// Returns a recording whose only pod alternates between unready and ready, at those times in milliseconds after the beginning.
 function flapping(times: number[]): string[] {
   const lines = recorded([{ revision: 1, pods: ["available"] }], 0).slice(0, -1); // the last one is later
   const first = (kind: string) => lines.map((line) => JSON.parse(line) as Line).find((line) => line.kind === kind && line.type === "LISTED")!;
@@ -28,7 +28,7 @@ function flapping(times: number[]): string[] {
   return lines;
 }
 
-/// Notes each text that a part shows, and when.
+/// Records each text of a part of the page, with its time.
 const watch = (page: Page, selector: string) =>
   page.evaluate((selector) => {
     const told: [number, string][] = [];
@@ -50,14 +50,14 @@ test("a headline stays for a second, however often it changes", async ({ page, s
     await watch(page, selector);
     await expect.poll(async () => (await told(page)).length, { timeout: 15_000 }).toBeGreaterThan(3);
     const all = await told(page);
-    // The first one was there when the page began to look.
+    // The first text was there before the recording began.
     const stayed = all.slice(1).map(([at], index) => (all[index + 2]?.[0] ?? Infinity) - at);
     expect(Math.min(...stayed), JSON.stringify(all)).toBeGreaterThan(950);
   }
 });
 
 test("what is contradicted at once is not shown", async ({ page, serve }, info) => {
-  // Not ready for 20 ms, and later for good.
+  // Not ready for 20 ms, and later permanently.
   const server = await serve(() => Server.replayingLines(info.outputPath("flash.jsonl"), flapping([6_000, 6_020, 9_000])));
   await openRecording(page, server.page("flash", "shop", "web"));
   await expect(page.getByTestId("verdict")).toContainText("is complete");
@@ -77,7 +77,7 @@ test("what is contradicted at once is not shown", async ({ page, serve }, info) 
 
 const SIZES = [[1280, 720], [1440, 900], [1920, 1080], [1024, 768], [390, 844]] as const;
 const RECORDINGS = [["failing-rollout-halts-then-undo", "failing-rollout-halts-then-undo", "test"], ["image-missing", "image-missing", "web"], ["quota", "a-quota", "web"]] as const;
-/// Recordings, and moments of each, that are looked at.
+/// The tested recordings, and the number of moments of each.
 const LOOKED_AT = RECORDINGS.slice(0, isWhole ? undefined : 1);
 const MOMENTS = isWhole ? 14 : 7;
 test("whatever is said, the picture stays where it is, at every size", async ({ page, serve }) => {
@@ -128,6 +128,6 @@ test("a free seat of the wall rests while the picture on another one moves", asy
         for (const seat of [used, document.getElementById("t3-picture-box")!]) observer.observe(seat, { attributes: true });
       }),
   );
-  // It is drawn once with each word of the server.
+  // It is drawn once for each frame of the server.
   expect(moves.free).toBeLessThan(20);
 });

@@ -17,10 +17,10 @@ test("a pod opens with its history, conditions and commands", async ({ page, ser
   await expect(detail.locator(".facts")).toContainText("node-");
   await expect(detail.locator(".past")).toContainText("starting");
   await expect(detail).toContainText(/kubectl --namespace failing-rollout-halts-then-undo describe pod test-\S+/);
-  // The history leads to its moments.
+  // Times in the history link to their moments.
   await detail.locator(".past button").first().click();
   await expect(rollout.live).toHaveText(/^As it was at /);
-  // Details are those of then, too.
+  // Details of that moment.
   await expect(detail).toContainText("Scheduling for");
   await page.keyboard.press("Escape");
   await expect(detail).toHaveCount(0);
@@ -180,7 +180,7 @@ test("of a pod that was there before somebody looked nothing is said that was no
   listed.object.status.containerStatuses[0]!.restartCount = 3;
   listed.object.status.conditions.push({ type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI" });
   lines[lines.findIndex(isPod)] = JSON.stringify(listed);
-  /// The same pod so many seconds later.
+  /// Returns the same pod so many seconds later.
   const later = (seconds: number, restartCount: number) => {
     const { object } = structuredClone(listed);
     object.status.containerStatuses[0]!.restartCount = restartCount;
@@ -192,7 +192,7 @@ test("of a pod that was there before somebody looked nothing is said that was no
   await page.goto(`${server.page("before", "shop", "web")}/pods/${listed.object.metadata.uid}`);
   const detail = page.getByTestId("pod-detail");
   await expect(detail.locator(".past")).toContainText("restarted, 4 restarts in total");
-  // Those before are nobody's news.
+  // Restarts from before the observation are not listed.
   await expect(detail.locator(".past")).not.toContainText("3 restarts");
   await expect(detail.locator(".past tr").first()).toContainText("for at least 10 s");
   await expect(detail).not.toContainText("Startup:");
@@ -201,7 +201,7 @@ test("of a pod that was there before somebody looked nothing is said that was no
   await expect(under("Conditions that are not true")).toContainText("ContainersNotReady");
   await expect(under("Conditions that are not true")).not.toContainText("DisruptionTarget");
   await expect(under("Further conditions that are true")).toContainText("EvictionByEvictionAPI");
-  // The other pod is as it was found.
+  // The other pod was not changed.
   const uid = lines.filter(isPod).map((line) => (JSON.parse(line) as Line).object.metadata.uid).at(-1)!;
   await page.goto(`${server.page("before", "shop", "web")}/pods/${uid}`);
   await expect(detail.locator(".state")).toHaveText(/Available for at least 30 s\.$/);

@@ -1,4 +1,4 @@
-/// Episodes without a rollout on the History page: a killed pod is a recovery, which is found, narrowed to and played.
+/// Episodes without a rollout on the History page: a killed pod is a recovery, which can be found, filtered and played.
 
 import { temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
@@ -11,14 +11,14 @@ test("a killed pod that is replaced is a recovery of its own, with a page that s
   await page.goto(server.page("playground", "default", "web"));
   await isLive(page, /^Live/);
   await expect(new RolloutPage(page).verdict).toContainText("4 of 4 available", { timeout: 60_000 });
-  // A pod that is killed while the first rollout has not settled belongs to that: another one is killed then.
+  // A pod killed before the first rollout has settled belongs to that episode: another one is killed then.
   const recoveries = async () => {
     const found = await ask("kind=recovery");
     if (found.length === 0) await page.request.post(`${server.address}/playground`, { form: { action: "kill" }, headers: { origin: server.address } });
     return found.length;
   };
   await expect.poll(recoveries, { timeout: 150_000, intervals: [20_000] }).toBe(1);
-  // It is over a minute after the Deployment came to rest.
+  // The episode ends a minute after the Deployment came to rest.
   await expect.poll(async () => (await ask("kind=recovery"))[0]?.endedMillis, { timeout: 120_000 }).toEqual(expect.any(Number));
   const [recovery] = await ask("kind=recovery,failure");
   expect(recovery!.title).toMatch(/^Pod \w{5} deleted, recovered after /);

@@ -1,4 +1,4 @@
-/// A rollout in a file of its own: opened from the disk, without a server and without a network.
+/// An exported file: opened from the disk, without a server and without a network.
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { isWhole } from "../../fixtures/environment.ts";
@@ -17,7 +17,7 @@ test("a file plays, steps and tells, and asks nobody for anything", async ({ pag
   await expect(page.getByTestId("linked")).toContainText("nothing in it is live");
   await expect(rollout.verdict).toHaveText("Revision 3 was complete: 10 of 10 available.");
   await expect(rollout.living(3)).toHaveCount(10);
-  // A line of the story leads to its moment: words and picture are those of then.
+  // A line of the story links to its moment, with the texts and the picture of that moment.
   await rollout.story.locator("li").filter({ hasText: "Revision 2 starts" }).getByRole("button").click();
   await expect(rollout.live).toHaveText(/^As it was at 2026-11-21 04:53:09/);
   await expect(rollout.verdict).toHaveText("Revision 2 was replacing revision 1: 0 of 10 new pods available.");
@@ -36,14 +36,14 @@ test("a file plays, steps and tells, and asks nobody for anything", async ({ pag
   await page.getByRole("link", { name: "Rollouts" }).click();
   await expect(page.getByTestId("rollouts-detail")).toContainText("Revision 2, 2026-11-21 04:53:12, superseded after 3.0 s.");
   await page.keyboard.press("Escape");
-  // One click, or the space key, plays it from its begin to its end.
+  // One click, or the space key, plays it from its beginning to its end.
   await page.getByRole("button", { name: "Play", exact: true }).click();
   await expect(page.getByRole("button", { name: "Stop", exact: true })).toBeVisible();
   await expect(rollout.verdict).toHaveText(/Revision 3 was replacing revision 1/);
   await page.getByRole("combobox", { name: "Speed" }).selectOption("20 ×");
   await expect(page.getByTestId("back-to-live")).toHaveText("End");
   await expect(rollout.verdict).toHaveText("Revision 3 was complete: 10 of 10 available.");
-  // What needs a server is not there, and its key does nothing.
+  // Controls that need a server are missing, and their keys do nothing.
   for (const name of ["Share", "Notify me", "Copy link", "Compare"]) await expect(page.getByText(name, { exact: true })).toHaveCount(0);
   await page.keyboard.press("/");
   expect(page.url()).toBe(file);

@@ -1,4 +1,4 @@
-/// Keys and focus: nothing that cannot be seen has the focus, what is open closes, and the focus returns.
+/// Keys and focus: no invisible element has the focus, Esc closes what is open, and the focus returns.
 
 import type { Page } from "@playwright/test";
 import { atRest, expect, openLive, RolloutPage, test } from "../../fixtures/test.ts";
@@ -8,7 +8,7 @@ import { Server } from "../../fixtures/server.ts";
 const place = ["rollover", "rollover", "web"] as const;
 const held = () => Server.replaying("rollover", "--hold-at", "12");
 
-/// What has the focus, and whether it can be seen; nothing at the end of the page.
+/// Returns the focused element, and whether it is visible; empty at the end of the page.
 const focused = (page: Page) =>
   page.evaluate(() => {
     const has = document.activeElement;
@@ -51,7 +51,7 @@ test("Esc, a click beside and a button close the legend and the keys, and the pa
     for (const close of closed) {
       await button.click();
       await expect(popup).toBeInViewport({ ratio: 1 });
-      // It covers no control of time.
+      // It does not cover a time control.
       const [over, transport] = [(await popup.boundingBox())!, (await page.getByTestId("transport").boundingBox())!];
       expect(over.y + over.height).toBeLessThanOrEqual(transport.y);
       await close();
@@ -83,7 +83,7 @@ test("the list of keys opens with ? on every page of the program", { tag: "@nigh
   const below = new URL(server.page(...place));
   for (const path of ["/", below.pathname, `${below.pathname}/rollouts`]) {
     await page.goto(server.address + path);
-    // Nothing tells when a page that follows nothing is alive.
+    // A page without a live connection does not show when it is hydrated.
     await expect(async () => {
       await page.keyboard.press("?");
       await expect(page.getByTestId("keys"), path).toBeVisible({ timeout: 500 });
@@ -100,7 +100,7 @@ test("after a panel the focus is on the pod whose bar was chosen", { tag: "@nigh
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   const rollout = new RolloutPage(page);
-  // Bands move until all pods of the moment are there.
+  // Bands move until all pods of the moment exist.
   await expect(rollout.pods(3, "available")).toHaveCount(6);
   const pod = rollout.pods(3, "available").first();
   const [head, canvas] = [await atRest(pod), (await page.locator("#canvas").boundingBox())!];
@@ -117,7 +117,7 @@ test("arrows lead from the picture to its pods", async ({ page, serve }) => {
   const server = await serve(held);
   await openLive(page, server.page(...place));
   const scroller = page.locator("#scroller");
-  // One that scrolls takes the key itself, as this one would until it is measured.
+  // A scrollable element handles the key itself, as this one would until it is measured.
   await expect.poll(() => scroller.evaluate((element) => element.scrollHeight - element.clientHeight)).toBeLessThan(5);
   await scroller.focus();
   await page.keyboard.press("ArrowDown");

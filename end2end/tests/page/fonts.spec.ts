@@ -1,4 +1,4 @@
-/// Fonts: pages bring their own, so that they look the same on every machine.
+/// Fonts: the server provides them, so that pages look the same on every machine.
 
 import { readFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
@@ -11,7 +11,7 @@ const names = ["quota", "rollover", "kill-pod", "image-missing"];
 const many = () => Server.start(["replay", ...names.map((name) => recording(name)), "--hold-at", "14"]);
 const place = ["rollover", "rollover", "web"] as const;
 
-/// Waits until all text is drawn in fonts of the server: they may be there a moment after it. Says which.
+/// Waits until all text is drawn in fonts of the server, which may load shortly after it. Returns their names.
 async function served(page: Page): Promise<string[]> {
   let drawn: Drawn[] = [];
   await expect.poll(async () => (drawn = await fontsOf(page)).filter(({ isServed }) => !isServed)).toEqual([]);
@@ -76,7 +76,7 @@ test("only signs that the fonts lack are drawn in others", async ({ page, serve 
   const foreign = drawn.filter(({ isServed }) => !isServed);
   expect(foreign.length).toBeGreaterThan(0);
   for (const { where } of foreign) expect(where).toContain("Релиз");
-  // What they have is theirs, in the same line too.
+  // Characters that these fonts have are drawn in them, in the same line too.
   await page.evaluate(() => {
     for (const element of document.querySelectorAll("body *")) {
       for (const node of element.childNodes) if (node.nodeType === Node.TEXT_NODE) node.nodeValue = node.nodeValue!.replaceAll("Релиз", "").replaceAll("公開", "");
@@ -101,7 +101,7 @@ test("fonts are sent once, as they are, and are allowed", async ({ page, request
     expect(headers["content-encoding"]).toBeUndefined();
     expect(headers["cache-control"]).toBe("public, max-age=31536000, immutable");
   }
-  // Their licences are beside them.
+  // The licences are served with them.
   expect(await (await request.get(`${server.address}/pkg/fonts.txt`)).text()).toContain("SIL OPEN FONT LICENSE");
 });
 
@@ -115,7 +115,7 @@ test("figures are of one width, hyphens are not as wide", async ({ page, serve }
       return probe.getBoundingClientRect().width;
     });
   });
-  // The font of hyphens is loaded when the first one is drawn.
+  // The font for hyphens is loaded when the first one is drawn.
   await expect.poll(async () => (await measured())[3]! / (await measured())[0]!).toBeLessThan(0.8);
   expect(new Set((await measured()).slice(0, 3)).size).toBe(1);
 });

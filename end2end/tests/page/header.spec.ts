@@ -1,4 +1,4 @@
-/// The header: on every page the same links in the same place, where the page is, and never more of the screen than it needs.
+/// The header: the same links at the same position on every page, the breadcrumbs, and no more height than needed.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ async function documentOf(page: Page, server: Server): Promise<Document["deploym
   return ((await told.json()) as Document).deployments.at(-1)!;
 }
 
-/// What the header says and does.
+/// Returns content and layout of the header.
 const measured = (page: Page) =>
   page.evaluate(() => {
     const top = document.querySelector("[data-testid=header]")!;
@@ -71,7 +71,7 @@ const PAGES: Record<string, { path: (page: Page, server: Server) => Promise<stri
 };
 const BELOW = new Set(["a Deployment", "a pod", "a revision", "all rollouts", "links to a Deployment"]);
 
-/// Looks at a page in both sizes.
+/// Checks a page in both sizes.
 async function isRight(page: Page, what: string, expected: { links: string[]; current: string[]; trail: string[] }): Promise<number[]> {
   let places: number[] = [];
   for (const [width, height, most] of SIZES) {
@@ -103,7 +103,7 @@ test("every page has the same header", async ({ page }) => {
   }
   await page.goto(`${signedIn.address}/shares`);
   places.set("4 links", await isRight(page, "links", { links: ["Deployments", "History", "Wall", "Links"], current: ["Links"], trail: [] }));
-  // Nothing moves from page to page but for the bold one.
+  // Nothing moves between pages except for the bold link.
   for (const [what, now] of places) for (const [index, left] of now.entries()) expect(Math.abs(left - places.get(`${what[0]} the list`)![index]!), what).toBeLessThanOrEqual(4 * index);
 });
 

@@ -1,11 +1,11 @@
-/// The form of the History page: what is asked for stands in the address, and only that is shown.
+/// The form of the History page: the address contains the search, and only its results are shown.
 
 import type { Page } from "@playwright/test";
 import { isWhole, recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 import { expect, test } from "../../fixtures/test.ts";
 
-/// A rollout, as the API tells it.
+/// A rollout in the response of the API.
 interface Kept {
   cluster: string;
   namespace: string;
@@ -23,7 +23,7 @@ const RECORDINGS = { rollout: 3, rollover: 3, "image-missing": 3, "deadline-exce
 
 const ask = async (server: Server, query = ""): Promise<Kept[]> => ((await (await fetch(`${server.address}/api/v1/rollouts${query}`)).json()) as { rollouts: Kept[] }).rollouts;
 
-/// A server that keeps what it has played, all of it, and its rollouts. No test changes them.
+/// A server that has stored everything it played, and its rollouts. No test changes them.
 let server: Server;
 let all: Kept[];
 
@@ -31,7 +31,7 @@ test.beforeAll(async () => {
   server = await Server.start(["replay", ...Object.keys(RECORDINGS).map(recording), "--speed", "1000", "--data-dir", temporaryFolder()]);
   const count = Object.values(RECORDINGS).reduce((sum, rollouts) => sum + rollouts);
   let before = "";
-  // The index is told every two seconds how what was played last ended.
+  // The index records the end of the last rollout within two seconds.
   await expect
     .poll(async () => {
       all = await ask(server);
@@ -44,7 +44,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => server.kill());
 
-/// The rows of the page: which rollout each is of.
+/// Returns the rollout of each row of the page.
 const rows = (page: Page) => page.getByTestId("past").evaluateAll((rows) => rows.map((row) => [".workload", ".revision"].map((cell) => row.querySelector(cell)?.textContent).join(", ")));
 const rowOf = ({ cluster, namespace, name, revision }: Kept) => `${cluster} / ${namespace} / ${name}, ${revision}`;
 const parameter = (page: Page, name: string) => new URL(page.url()).searchParams.get(name) ?? "";
@@ -79,7 +79,7 @@ test("each field of the form is in the address and narrows the rows, and the bac
     await expect.poll(() => rows(page), { message: name }).toEqual(expected);
     await expect(field(page, name)).toHaveValue(value);
     await expect(page.getByTestId("found")).toContainText(`${expected.length} rollout`);
-    // The overview is of the same rollouts: a bar for each, and as many counted.
+    // The overview has the same rollouts: a bar for each, and the same count.
     const workloads = page.getByTestId("workload");
     await expect(workloads.locator("rect")).toHaveCount(expected.length);
     const counts = (await workloads.allTextContents()).map((text) => Number(/(\d+) rollouts?(,|$)/.exec(text)?.[1]));
@@ -118,7 +118,7 @@ test("each choice of the form is a link with an address of its own, and choices 
     ["Deadline passed", "outcome", "failed", "Any outcome", ({ deadlineMillis }) => deadlineMillis !== null],
     ["Had trouble", "trouble", "yes", "Had trouble", ({ cause }) => cause !== ""],
     ["Over 30 s", "longer", "30s", "Any duration", (rollout) => took(rollout) >= 30_000],
-    // What these mean depends on the day: the API, which other tests look at, says the same.
+    // Their results depend on the day: the API, which other tests check, must return the same.
     ["Last hour", "when", "hour", "Any time", undefined],
     ["Last 24 hours", "when", "day", "Any time", undefined],
     ["Today", "when", "today", "Any time", undefined],
@@ -132,7 +132,7 @@ test("each choice of the form is a link with an address of its own, and choices 
     if (!(await choice(name).isVisible())) await page.getByText("Filters", { exact: true }).click();
     await choice(name).click();
   };
-  // One choice of each key.
+  // The ordinary run tests one choice of each key.
   const looked = choices.filter(([, key], index) => isWhole || choices.findIndex(([, other]) => other === key) === index);
   for (const [name, key, value, none, keeps] of looked) {
     const expected = (keeps ? all.filter(keeps) : await ask(server, `?${key}=${value}`)).map(rowOf);
@@ -148,7 +148,7 @@ test("each choice of the form is a link with an address of its own, and choices 
     await page.goBack();
     await expect.poll(() => rows(page), { message: `${name}, back twice` }).toEqual(all.map(rowOf));
   }
-  // A field keeps what was chosen, and a choice keeps what was written.
+  // A field keeps the selected filters, and a filter keeps the text of the field.
   await choose("Complete");
   await expect.poll(() => parameter(page, "outcome")).toBe("complete");
   await expect(field(page, "q")).toHaveValue("outcome:complete");
@@ -163,7 +163,7 @@ test("each choice of the form is a link with an address of its own, and choices 
   expect([parameter(page, "name"), parameter(page, "outcome")]).toEqual(["web", "complete"]);
   await expect.poll(() => rows(page)).toEqual(complete.filter(({ cause }) => cause !== "").map(rowOf));
   await expect(field(page, "q")).toHaveValue("name:web outcome:complete trouble:yes");
-  // A filter is let go of by itself.
+  // Each filter can be removed separately.
   await page.getByRole("link", { name: "Remove the filter name:web" }).click();
   await expect.poll(() => parameter(page, "name")).toBe("");
   expect([parameter(page, "trouble"), parameter(page, "outcome")]).toEqual(["yes", "complete"]);
@@ -190,7 +190,7 @@ for (const [width, height] of [[1440, 900], [390, 844]] as const) {
         expect(box.x + box.width, "no row is wider than the screen").toBeLessThanOrEqual(width);
         await expect(row.locator(".sign")).toHaveText(/^(Complete|Superseded|Deadline passed|In trouble|Deleted|In progress)$/);
         await expect(row.locator(".sign")).toBeVisible();
-        // A column beside the other, or two lines, and one more for a cause.
+        // Columns beside each other, or two lines, and one more for a cause.
         const line = (await row.locator("time").boundingBox())!.height;
         const isLong = (await row.locator(".images").boundingBox())!.height > 1.6 * line; // two lines, so that no tag is cut
         const lines = width > 900 ? 2 : ((await row.locator(".cause").isVisible()) ? 4 : 2) + Number(isLong);
@@ -240,7 +240,7 @@ test("a menu closes with Escape, and a click beside it", async ({ page }) => {
   await expect(menu).toBeFocused();
   await menu.click();
   await expect(compare).toBeVisible();
-  // Of two menus one is open.
+  // Only one of two menus is open.
   await page.getByTestId("past").nth(1).getByTitle(/^Actions for /).press("Enter"); // it is behind the one that is open
   await expect(compare).toBeHidden();
   await page.getByRole("heading", { name: "History" }).click();
@@ -265,12 +265,12 @@ test.describe("in another zone", () => {
     await expect(zone).toContainText("Times are in UTC+05:30.");
     await page.keyboard.press("z");
     await expect(zone).toContainText("Times are in UTC.");
-    // What the address names is the same moment.
+    // The address names the same moment.
     expect(parameter(page, "since")).toBe("2026-11-21T05:00");
     await page.keyboard.press("z");
     await expect(zone).toContainText("Times are in UTC+05:30.");
     expect(parameter(page, "since")).toBe("2026-11-21T10:30");
-    // To the second, and as somebody writes an offset.
+    // To the second, with an offset as users write it.
     await page.goto(`${server.address}/history?since=2026-11-21T10:30:45&tz=+05:30`);
     await expect(zone).toContainText("Times are in UTC+05:30.");
     await page.keyboard.press("z");

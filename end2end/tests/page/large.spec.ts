@@ -1,4 +1,4 @@
-/// Large screens: what few pods leave of the window is for the table of pods; many have all of it.
+/// Large screens: space that few pods leave is for the table of pods; many pods use the whole window.
 
 import type { Page } from "@playwright/test";
 import { AxeBuilder } from "@axe-core/playwright";
@@ -31,13 +31,13 @@ for (const [width, height] of [[1920, 1080], [2560, 1440]] as const) {
       const table = page.getByTestId("pod-table");
       await expect.poll(() => heightOf(page, "[data-testid=pod-table]")).toBeGreaterThan(60);
       await expect(table).toBeInViewport({ ratio: 1 });
-      // The picture is as high as its bands, and nothing of it is cut off.
+      // The picture is as high as its bands, and not cut off.
       await expect.poll(() => page.locator("#scroller").evaluate((scroller) => scroller.scrollHeight - scroller.clientHeight)).toBeLessThan(2);
       const bands = await page.getByTestId("band").evaluateAll((all) => all.map((band) => band.getBoundingClientRect().bottom));
       const { y } = (await table.boundingBox())!;
       expect(Math.max(...bands)).toBeLessThanOrEqual(y);
       expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
-      // In a smaller window the picture has all of the room again.
+      // In a smaller window the picture has all of the space again.
       await page.setViewportSize({ width: 1280, height: 720 });
       await expect.poll(() => heightOf(page, "[data-testid=twin]")).toBeLessThan(2);
       await page.setViewportSize({ width, height });

@@ -64,7 +64,7 @@ test("a word that is typed at once is one search", async ({ page, serve }) => {
   await page.getByRole("searchbox").pressSequentially("nginx complete", { delay: 10 });
   await expect(page).toHaveURL(/[?]q=nginx%20complete$/);
   await expect(page.getByTestId("deployment")).toHaveCount(2);
-  // Where the machine is busy a pause between letters may be long enough for a search.
+  // On a busy machine a pause between letters may be long enough for a search.
   expect(Number(await page.locator("body").getAttribute("data-searches"))).toBeLessThan(5);
 });
 
@@ -117,7 +117,7 @@ test("a column sorts the list, by click and by key; the address says so, and so 
   await expect(column("Deployment")).toHaveAttribute("aria-sort", "ascending");
   await expect(column("Status")).not.toHaveAttribute("aria-sort");
   await expect(page.getByTestId("head")).toHaveText(["Sorted by name 3"]);
-  // Of the same name: in the order of their clusters.
+  // Rows with the same name are in the order of their clusters.
   await expect(rows).toContainText(["rollout / rollout", "kill-pod / kill-pod", "deadline-exceeded / deadline-exceeded"]);
   await column("Deployment").getByRole("link").focus();
   await page.keyboard.press("Enter");
@@ -177,7 +177,7 @@ test("lines change, come and go while one looks", { tag: "@nightly" }, async ({ 
   await expect(page.getByTestId("head").filter({ hasText: "Finished in the last hour" })).toBeVisible();
 });
 
-/// A recording of many Deployments that stand still; in each of so many seconds another one of team-6 is scaled up.
+/// Returns a recording of many Deployments at rest; in each of so many seconds another one of team-6 is scaled up.
 function many(deployments: number, seconds = 0): string {
   const uid = (number: number) => `00000000-0000-4000-8000-${number.toString(16).padStart(12, "0")}`;
   const created = "2026-11-21T09:00:00Z";
@@ -209,7 +209,7 @@ test("of 2,000 Deployments only those in view are made, wherever one looks", asy
   await page.evaluate(() => scrollTo(0, document.body.scrollHeight / 2));
   await expect(page.getByText("service-1", { exact: false }).first()).toBeInViewport();
   await expect(page.locator("#rows .line:empty")).toHaveCount(0);
-  // The first key goes to a row in view, not to one above it.
+  // The first key moves to a row in view, not to one above it.
   const scrolled = await page.evaluate(() => scrollY);
   await page.keyboard.press("j");
   await expect(page.locator(":focus")).toContainText("service-");
@@ -225,7 +225,7 @@ test("of 2,000 Deployments only those in view are made, wherever one looks", asy
   await expect(page.getByTestId("deployment")).toHaveCount(1);
   await page.getByRole("searchbox").fill("");
   await expect(page.getByTestId("count")).toHaveText("2,000 of 2,000");
-  // Keys go on past what was made at first.
+  // Keys move beyond the rows that were rendered first.
   await page.keyboard.press("Escape");
   for (let step = 0; step < 60; step++) {
     await page.keyboard.press("j");
@@ -299,7 +299,7 @@ test.describe("without scripts", () => {
   test.use({ javaScriptEnabled: false });
   test("the search is a form, clusters and namespaces are pages, and so are more lines", async ({ page, serve }) => {
     const server = await serve(start);
-    // Who looks first sees an empty list, which has nothing to search in.
+    // Before the first list arrives, the page shows an empty list without a search field.
     await expect(async () => {
       await page.goto(server.address);
       await expect(page.getByRole("searchbox")).toBeVisible({ timeout: 100 });

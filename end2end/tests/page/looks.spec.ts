@@ -18,7 +18,7 @@ const moments = [
   ["image-missing", "image-missing", "web", 12],
 ] as const;
 
-/// Moments that have most colours of a theme; by night all are looked at in both.
+/// Moments that contain most colours of a theme; nightly runs compare all moments in both themes.
 const SAMPLE = { light: ["replacing", "halted", "out-of-rotation"], dark: ["halted"] };
 
 for (const theme of ["light", "dark"] as const) {
@@ -42,7 +42,7 @@ for (const theme of ["light", "dark"] as const) {
     await page.setViewportSize({ width: 1920, height: 1080 });
     await page.goto(`${server.address}/wall?theme=${theme}&rotate=3600`);
     await expect(page.locator(".tile")).toHaveCount(4);
-    // Every seat is drawn, fits its room, and has scrolled to its newest band.
+    // Every seat is drawn, fits its space, and is scrolled to its newest band.
     await expect(page.locator(".tile").filter({ has: page.getByTestId("band") })).toHaveCount(4);
     let before = "";
     const isAtRest = async () => {

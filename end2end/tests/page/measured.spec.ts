@@ -1,4 +1,4 @@
-/// What one rollout after the other leaves on the page: how long they take, and their story.
+/// Consecutive rollouts on the page: their durations, and their story.
 
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
@@ -18,7 +18,7 @@ test("an end is told in advance once three rollouts say how long they take", { t
     await strip.getByRole("button", { name: "Restart", exact: true }).click();
     await expect(rollout.verdict).toContainText(`Revision ${revision} is complete: 4 of 4`, { timeout: 60_000 });
     await expect(measured).toContainText("to complete");
-    // There is no ground yet to tell an end in advance.
+    // There are too few rollouts for an estimate.
     await expect(measured).not.toContainText("left");
   }
   await page.evaluate(() => {
@@ -41,10 +41,10 @@ test("an end is told in advance once three rollouts say how long they take", { t
   await expect(measured).toBeVisible();
   for (const figure of await page.locator(".figures > div:visible").all()) await expect(figure).toBeInViewport({ ratio: 1 });
   expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the screen").toBe(true);
-  // A moment of the past has no end to tell in advance.
+  // A past moment has no estimate.
   await page.keyboard.press("ArrowLeft");
   await expect(measured).toHaveCount(0);
-  // Nor is it known while nothing is heard.
+  // Nor has the present without a connection.
   await page.keyboard.press("l");
   await strip.getByRole("button", { name: "Restart", exact: true }).click();
   await expect(measured).toContainText("left");
@@ -74,7 +74,7 @@ test("lines of the story appear once, however many come together", { tag: "@nigh
   const seen = await page.evaluate(() => (window as unknown as { seen: string[] }).seen);
   expect(seen.length).toBeGreaterThan(3);
   expect(seen.filter((line, index) => seen.indexOf(line) !== index)).toEqual([]);
-  // The newest one is in view, and stands last.
+  // The newest line is in view, and last.
   await expect(rollout.story.locator("li").last()).toContainText("Revision 3 is complete");
   await expect(rollout.story.locator("li").last()).toBeInViewport();
 });

@@ -16,7 +16,7 @@ test("the list names every Deployment and leads to its page", async ({ page, ser
 
 test("a recording plays: pods are born, become ready and go while one looks", { tag: "@nightly" }, async ({ page, serve }) => {
   const { rollout } = await openPlayed(page, serve, ["rollout", "rollout", "nginx"], "--loop");
-  // It may be anywhere by now; it begins again.
+  // Its position is unknown by now; it starts again.
   await expect(rollout.pods(1, "available")).toHaveCount(3, { timeout: 60_000 });
   await expect(rollout.beside(2)).toBeVisible();
   await expect(rollout.pods(1, "terminating").first()).toBeVisible();
@@ -52,7 +52,7 @@ test("verdict, figures, bands and list say what the document says", async ({ pag
     const row = page.getByTestId("deployment").filter({ hasText: deployment }).last();
     await expect(row).toContainText(verdict!);
     expect((await row.locator(".counted").textContent())!, `${name}: the fraction of the list`).toContain(isNew);
-    // What the sentence says is replaced is what the column of revisions says.
+    // The replaced revision in the sentence is that in the column of revisions.
     const replaced = /replacing revision (\d+)/.exec(verdict!)?.[1];
     if (replaced) await expect(row.locator(".image b"), name).toHaveText(new RegExp(`^${replaced} → `));
   }
@@ -62,7 +62,7 @@ test("a stretch that nobody saw is shown as such", async ({ page, serve }, info)
   const lines = readFileSync(recording("failing-rollout-halts-then-undo"), "utf8").trimEnd().split("\n");
   const from = (JSON.parse(lines[0]!) as { observedAtMillis: number }).observedAtMillis;
   const at = lines.findIndex((line) => (JSON.parse(line) as { observedAtMillis: number }).observedAtMillis > from + 7_500);
-  // Listed again after 3 s without a word: the Deployment is what it was.
+  // A new list after 3 s without observation: the Deployment is unchanged.
   const isDeployment = (line: string) => (JSON.parse(line) as { kind: string }).kind === "Deployment" && line.includes('"spec"');
   const known = JSON.parse(lines.slice(0, at).findLast(isDeployment)!) as object;
   const again = [
@@ -125,7 +125,7 @@ test("what was chosen before the program was there stays chosen", async ({ page,
   await isLive(page, /Recording/);
   await page.waitForLoadState("networkidle"); // all parts of the program, which take the way of this test, are there
   await expect(page.getByLabel("Pods as a table")).toBeChecked();
-  // Keys do on it what they do elsewhere, and space what it does on a checkbox.
+  // Keys work on it as elsewhere, and space toggles the checkbox.
   await expect(page.getByLabel("Pods as a table")).toBeFocused();
   await page.keyboard.press("t");
   await expect(page.getByLabel("Pods as a table")).not.toBeChecked();

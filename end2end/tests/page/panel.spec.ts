@@ -1,11 +1,11 @@
-/// What is opened beside the picture leaves the controls of time in reach.
+/// An open panel leaves the time controls within reach.
 
 import type { Locator, Page } from "@playwright/test";
 import { isWhole } from "../../fixtures/environment.ts";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
-/// Controls of time that lie under something else, or outside of the window.
+/// Returns time controls that are covered, or outside of the window.
 const covered = (page: Page) =>
   page.getByTestId("transport").evaluate((transport) => {
     const controls = [...transport.querySelectorAll<HTMLElement>("button, input, select, summary")].filter((control) => control.checkVisibility());
@@ -22,7 +22,7 @@ const covered = (page: Page) =>
       .map((control) => control.textContent || control.id);
   });
 
-/// By night all; for every change the one with the least room.
+/// All sizes nightly; the ordinary run has the one with the least space.
 const wide = [
   { width: 1280, height: 720 },
   { width: 1100, height: 700 },
@@ -46,7 +46,7 @@ for (const [place, start, address] of places) {
         await open();
         await expect(detail).toBeVisible();
         await expect.poll(() => covered(page)).toEqual([]);
-        // At the end of the page as well, where the controls stand higher, and with the keys open.
+        // Also at the end of the page, where the controls are higher, and with the list of keys open.
         await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
         await expect.poll(() => covered(page)).toEqual([]);
         await page.getByRole("button", { name: "Shortcuts" }).click();
@@ -54,7 +54,7 @@ for (const [place, start, address] of places) {
         expect(await covered(page)).toEqual([]);
         await page.getByRole("button", { name: "Shortcuts" }).click();
         await page.evaluate(() => scrollTo(0, 0));
-        // The end of what is opened can be read: it does not stay under the controls.
+        // The end of the panel can be read: the controls do not cover it.
         await page.locator("#detail").evaluate((panel) => { panel.scrollTop = panel.scrollHeight; });
         const last = page.locator("#detail > * > :last-child");
         await last.evaluate((last) => last.scrollIntoView({ block: "nearest" }));
@@ -79,19 +79,19 @@ for (const [place, start, address] of places) {
       const panel = page.locator("#detail");
       const close = panel.locator(".close");
       await expect(close).toBeVisible();
-      // Nothing lies over it, to its last pixel.
+      // Nothing covers it, to its last pixel.
       const isOnTop = () =>
         panel.evaluate((panel) => {
           const { left, right, top, bottom } = panel.getBoundingClientRect();
           return [top + 2, (top + bottom) / 2, bottom - 2].every((y) => [left + 2, right - 2].every((x) => panel.contains(document.elementFromPoint(x, y))));
         });
       await expect.poll(isOnTop).toBe(true);
-      // Tab stays in it.
+      // Tab stays inside of it.
       for (let stop = 0; stop < 15; stop++) {
         await page.keyboard.press("Tab");
         expect(await panel.evaluate((panel) => document.activeElement === document.body || panel.contains(document.activeElement))).toBe(true);
       }
-      // However far one has read.
+      // Independent of the scroll position.
       await panel.evaluate((panel) => { panel.scrollTop = panel.scrollHeight; });
       await expect(close).toBeInViewport({ ratio: 1 });
       await close.click();
@@ -114,7 +114,7 @@ test("on a phone a panel does not cover the bar that says that its content is ol
   await isLive(page, /Recording/);
   await page.getByRole("link", { name: "Share" }).click();
   await expect(page.getByTestId("share-detail")).toBeVisible();
-  // What is inert is not hit either.
+  // Inert elements do not receive clicks.
   const isOnTop = (bar: Locator) =>
     bar.evaluate((bar) => {
       const { left, right, top, bottom } = bar.getBoundingClientRect();
@@ -138,7 +138,7 @@ for (const width of [1280, 640])
     await page.setViewportSize({ width, height: 800 });
     await page.goto(server.page("rollover", "rollover", "web"));
     await isLive(page, /Recording/);
-    // Its part of the program comes some frames later than the pod.
+    // Its part of the program loads some frames after the pod.
     await page.route(/[/]parts[/]details-/, async (route) => {
       await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
       await route.continue();
@@ -163,7 +163,7 @@ test("what is open stays while no answer comes, and what a proxy says of that is
       ? route.fulfill({ status: 502, contentType: "text/html", body: "<html><title>502 Bad Gateway</title></html>" })
       : route.fulfill({ status: 503, contentType: "text/plain", body: "no healthy upstream" });
   });
-  // It is asked for again after the first ones were refused.
+  // It is requested again after the first refusals.
   await expect.poll(() => refused).toBeGreaterThan(2);
   await expect(detail).toBeVisible();
   await pods.last().click();
@@ -178,7 +178,7 @@ test("a refusal of Rollcast itself is told in its own words", async ({ page, ser
   await page.goto(server.page("rollover", "rollover", "web"));
   await isLive(page, /Recording/);
   await page.route(/[/]pods[/][^/]+[?]part$/, async (route) => {
-    // Its policy tells it from an answer of a proxy.
+    // Its policy header distinguishes it from the response of a proxy.
     const policy = (await route.fetch()).headers()["content-security-policy"]!;
     const body = "Too many responses are still being sent. Try again in a moment.\n";
     await route.fulfill({ status: 503, contentType: "text/plain; charset=utf-8", headers: { "content-security-policy": policy }, body });

@@ -1,4 +1,4 @@
-/// The program comes in parts: a page loads its own with the program, another's when one goes there, and says so where one does not come.
+/// The parts of the program: a page loads its own with the program, that of another page on navigation, and reports one that fails to load.
 
 import type { Page } from "@playwright/test";
 import { expect, isLive, openLive, RolloutPage, test } from "../../fixtures/test.ts";
@@ -7,7 +7,7 @@ import { Server } from "../../fixtures/server.ts";
 const held = () => Server.replaying("rollover", "--hold-at", "12");
 const rollover = ["rollover", "rollover", "web"] as const;
 
-/// Parts that a page asked for, by name, in order.
+/// Records the parts that a page requests, by name, in order.
 const asking = (page: Page) => {
   const asked: string[] = [];
   page.on("request", (request) => {
@@ -33,7 +33,7 @@ test("each page loads its own part, and others when one goes there or opens them
   expect(asked.at(-1)).toBe("details");
   expect(asked).toHaveLength(4);
   await page.keyboard.press("Escape");
-  // What came once stays.
+  // A part is loaded only once.
   asked.length = 0;
   await page.goBack();
   await expect(page.getByTestId("deployment")).toHaveCount(1);
@@ -57,7 +57,7 @@ test("a search that was not begun takes nobody back who opens a Deployment", asy
     search.value = "rollover";
     search.dispatchEvent(new Event("input", { bubbles: true }));
     document.querySelector<HTMLElement>("[data-testid=deployment]")!.click();
-    // Until the search would have begun.
+    // Waits until the search would have started.
     await new Promise((resolve) => { setTimeout(resolve, 300); });
   });
   letIn();
@@ -71,7 +71,7 @@ for (const [path, ...parts] of [["/", "lists"], ["/wall", "pictures", "shared"]]
     const asked = asking(page);
     const program = page.waitForRequest(/rollcast_bg[.]wasm/);
     let beforeProgramRan: string[] = [];
-    // The program is held back: what is asked for meanwhile is asked for by the document alone.
+    // The program is delayed, so that only the document requests anything meanwhile.
     await page.route(/rollcast_bg[.]wasm/, async (route) => {
       await expect.poll(() => asked.length).toBe(parts.length);
       beforeProgramRan = [...asked];
@@ -121,7 +121,7 @@ test("when a part is not there the page says so: on the way, in a panel, and at 
   const stopped = page.getByTestId("stopped");
   const saysSo = async () => {
     await expect(stopped).toContainText("This page stopped.");
-    // What did not come is an error of the console, and so is how the program ends then.
+    // The console reports the failed request as an error, and the end of the program too.
     await expect.poll(() => complaints.at(-1) ?? "").toContain("unreachable");
     complaints.length = 0;
   };
@@ -133,7 +133,7 @@ test("when a part is not there the page says so: on the way, in a panel, and at 
   await saysSo();
   await expect(page.getByTestId("deployment")).toHaveCount(1); // as it was
   await expect(page.locator("main")).not.toHaveAttribute("inert");
-  // At the start what the server rendered stays.
+  // If the part fails to load with the document, the rendered page stays.
   await page.goto(server.page(...rollover));
   await saysSo();
   await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");

@@ -1,4 +1,4 @@
-/// What is past is told as past: with its date, in the past tense, with nothing that was not known yet, and without a command that would change what is there today.
+/// Past moments: with their date, in the past tense, without later knowledge, and without commands that would change the present state.
 
 import type { Page } from "@playwright/test";
 import { temporaryFolder } from "../../fixtures/environment.ts";
@@ -7,10 +7,10 @@ import { expect, isLive, openPlayed, RolloutPage, test } from "../../fixtures/te
 import { Server } from "../../fixtures/server.ts";
 
 const FAILING = ["deadline-exceeded", "deadline-exceeded", "web"] as const;
-/// Verbs of the present that headlines have.
+/// Verbs in the present tense in headlines.
 const PRESENT = /\b(is|are|has|cannot|crashes)\b/;
 
-/// No command of the page changes the cluster, and it tells of another day.
+/// Checks that no command of the page changes the cluster, and that it shows another day.
 async function isPast(page: Page): Promise<void> {
   const rollout = new RolloutPage(page);
   await expect(rollout.verdict).not.toHaveText(PRESENT);
@@ -30,13 +30,13 @@ test("a past moment of a failing rollout offers no command that changes today's 
   await isLive(page, "As it was at 2026-11-21 04:53:40 UTC");
   await expect(rollout.verdict).toHaveText("Revision 2 was failing: container nginx crashed with exit code 1.");
   await isPast(page);
-  // A revision that could be gone back to is one to look at.
+  // The detail of an earlier revision has commands that show it, and no rollback.
   await rollout.beside(1).getByRole("link").click();
   const detail = page.getByTestId("revision-detail");
   await expect(detail).toContainText("Created2026-11-21 04:53:");
   await expect(detail).toContainText("rollout history");
   await isPast(page);
-  // The same of the page that the server renders, and of the revision's own page.
+  // The same on the rendered page, and on the revision's own page.
   const address = page.url();
   const context = await browser.newContext({ javaScriptEnabled: false });
   const still = await context.newPage();
@@ -78,7 +78,7 @@ test("a kept rollout tells its day and nothing that was still to come", { tag: "
   await expect(page.getByTestId("linked")).toHaveText(/^Recording of a finished rollout \(20\d\d-\d\d-\d\d\)\. Look at web as it is now$/);
   await expect(page.getByRole("link", { name: "Share" })).toBeVisible();
   await expect(page.getByRole("button", { name: "Notify me" })).toHaveCount(0);
-  // While it goes on nobody knows how long it will take; at its end it is told.
+  // In progress its duration is unknown; at its end it is shown.
   const measured = page.getByTestId("measured");
   await page.locator("#slider").fill("5500");
   await expect(rollout.badge).not.toHaveText("Complete");

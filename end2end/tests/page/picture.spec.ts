@@ -1,5 +1,5 @@
-/// The picture, measured: at any number of pods every state covers as much of its band as there are pods in it, in its colour and in the
-/// order of its rows, whether bars are elements, painted, or a ribbon.
+/// Measures the picture: for any number of pods the area of every state in its band matches its pods, with its colour and in the order of its rows, whether bars are
+/// elements, painted, or a ribbon.
 
 import type { Page } from "@playwright/test";
 import type { MadeSet, State } from "../../fixtures/made.mjs";
@@ -9,18 +9,18 @@ import { distance, mean, share, type Box, type Colour } from "../../fixtures/pix
 import { isWhole } from "../../fixtures/environment.ts";
 import { expect, openLive, test } from "../../fixtures/test.ts";
 
-/// Thousands of pods take a small machine their time.
+/// Thousands of pods take long on a small machine.
 test.beforeEach(() => test.setTimeout(600_000));
 
-/// By night around each number at which something is drawn in another way, and between them. For every change one of bars, one of
-/// painted pods and one of a ribbon.
+/// Nightly around each number at which the method of drawing changes, and in between. The ordinary run has one number with bars, one with
+/// painted pods and one with a ribbon.
 const SIZES = isWhole ? [0, 1, 10, 40, 119, 120, 121, 130, 300, 490, 500, 501, 1_000] : [40, 130, 501];
 const LARGE = [5_000, 20_000];
 const THEMES = ["light", "dark"] as const;
-/// In the dark colours differ and nothing else.
+/// In the dark theme only the colours differ.
 const tagOf = (theme: (typeof THEMES)[number]) => (theme === "dark" ? "@nightly" : []);
 
-/// The page as the server renders it: what starts its program takes what was loaded, and starts nothing.
+/// Keeps a page as the server renders it: replaces the start of its program.
 const unhydrated = (page: Page) =>
   page.route("**/start.js*", (route) => route.fulfill({ contentType: "text/javascript", body: `for (const link of document.querySelectorAll("link[rel=preload]")) await (await fetch(link.href)).arrayBuffer();` }));
 
@@ -73,7 +73,7 @@ for (const theme of THEMES) {
 }
 
 for (const theme of THEMES) {
-  // Reading thousands of pods is dear: once for all the ways of looking at them.
+  // Loading thousands of pods is slow, so all ways of viewing them share one page.
   test(`every state is seen, in every way: ${LARGE.join(" and ")} pods, ${theme}`, { tag: "@nightly" }, async ({ page, serve }, info) => {
     test.setTimeout(900_000);
     const server = await serve(() => held(info, recordings(LARGE)));
@@ -98,7 +98,7 @@ test("a ribbon tells its counts under the pointer, and opens into bars when the 
     await point();
     await expect(counts).toHaveText(/^\d\d:\d\d:\d\d ?\d+ /, { timeout: 1_000 });
   }).toPass({ timeout: 20_000 });
-  // Twice as near six times: rows are then high enough to be seen one by one, and no counts stand for them.
+  // Zooms in six times by a factor of two: rows are then high enough to be drawn one by one, without counts.
   for (let press = 0; press < 6; press++) await page.keyboard.press("+");
   await expect(async () => {
     await point();
@@ -115,7 +115,7 @@ test("no scripts, twice the pixels, another zoom, another theme, paper: the pict
   const server = await serve(() => held(info, { n130: blocks(130), n300: blocks(300), n1000: blocks(1_000) }));
   const plain = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 1440, height: 880 } });
   const sharp = await browser.newContext({ deviceScaleFactor: 2, viewport: { width: 1440, height: 1300 } });
-  // 130 and 300 are both painted pod by pod, 1,000 are a ribbon.
+  // 130 and 300 are painted pod by pod, 1,000 are a ribbon.
   for (const pods of [130, 300, 1_000]) {
     const still = await plain.newPage();
     await still.goto(server.page(`n${pods}`, "shop", "web"));
@@ -132,7 +132,7 @@ test("no scripts, twice the pixels, another zoom, another theme, paper: the pict
     await page.keyboard.press("+");
     await expect.poll(() => page.locator("#picture-box").evaluate((box) => Number(box.getAttribute("viewBox")!.split(" ")[2]))).toBe(30);
     const near = await look(page);
-    // The last half minute: those that left are not in it, or end at its left edge.
+    // In the last half minute, pods that left are not drawn, or end at its left edge.
     const after = (row: number): State => (["gone", "outside"].includes(stateOf(row, pods)) ? "gone" : stateOf(row, pods));
     const rows = Array.from({ length: pods }, (_, row) => after(row));
     if (pods < 1_000) measure(near, pods, near.bands[0]!.box, [0.3, 0.97], (row) => rows[row]!, `${pods} pods, nearer`);
@@ -153,7 +153,7 @@ test("the edges of a bar that lasts are dashed", async ({ page, serve }, info) =
   const view = await look(page);
   const box = part(view, view.bands.find((band) => band.isOut)!.box, 0.7, 0.9);
   const { y } = inked(view, box)[0]!;
-  // An edge lies between lines of pixels: one of the first two has most of it.
+  // An edge is between lines of pixels: one of the first two has most of it.
   const ranges = [y, y + 1].map((y) => {
     const pixels = Array.from({ length: Math.floor(box.width) }, (_, x) => mean(view.picture, { x: Math.ceil(box.x) + x, y, width: 1, height: 1 }));
     const inks = pixels.map((pixel) => distance(pixel, view.colours("--surface")));
@@ -162,7 +162,7 @@ test("the edges of a bar that lasts are dashed", async ({ page, serve }, info) =
   expect(Math.max(...ranges), "dashes and the room between them").toBeGreaterThan(40);
 });
 
-/// The mean colours of a band in coarse cells.
+/// Returns the mean colours of a band in coarse cells.
 function cells(view: View, band: Box): Colour[] {
   const [columns, rows] = [6, Math.floor(band.height / 40)];
   const box = part(view, band, 0.02, 0.98);
@@ -178,7 +178,7 @@ function cells(view: View, band: Box): Colour[] {
 
 for (const theme of THEMES) {
   test(`one pod more changes the way of drawing and not the picture, ${theme}`, { tag: "@nightly" }, async ({ page, serve }, info) => {
-    // In an order that is no order of states, and an old revision that goes.
+    // Pods in an order without sorted states, and an old revision that is removed.
     const mixed = (pods: number): MadeSet[] => {
       const old = Math.floor(pods * 0.4);
       const of = (count: number, states: State[]) => Array.from({ length: count }, (_, row) => states[Math.floor((row * states.length) / count)]!);

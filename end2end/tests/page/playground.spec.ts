@@ -1,4 +1,4 @@
-/// The playground: a story by itself, buttons that do what their commands say, without scripts as well.
+/// The playground: a story that plays by itself, buttons that do the same as their commands, without scripts as well.
 
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
@@ -20,13 +20,13 @@ test("the first story is told by itself, and the page shows what it tells", asyn
   const rollout = new RolloutPage(page);
   await expect(rollout.pods(2, "available")).toHaveCount(4, { timeout: 30_000 });
   await expect(strip).toContainText("What if we kill a pod?", { timeout: 60_000 });
-  // Neighbours live too, and the strip of the list only tells.
+  // Other Deployments are live too, and the strip of the list only shows the story.
   await page.goto(server.address);
   await expect(page.getByTestId("deployment").filter({ hasText: "checkout" })).toBeVisible();
   await expect(page.getByTestId("playground").getByRole("button")).toHaveCount(0);
   await page.getByRole("link", { name: "Watch live" }).click();
   await expect(page).toHaveURL(page_(server));
-  // There the same place opens the buttons.
+  // On the Deployment's page the same strip has the buttons.
   await open(page);
   await expect(page.getByRole("button", { name: "Kill pod" })).toBeVisible();
 });
@@ -64,7 +64,7 @@ test("buttons do what their commands say, without a reload", async ({ page, serv
   await press("Put it back");
   await expect(rollout.living("out")).toHaveCount(0);
 
-  // A pod that is opened on the page is the one that is meant.
+  // A pod that is opened on the page is selected.
   await rollout.living(3).first().click();
   await expect(page.locator("#play-pods")).toHaveValue(await page.locator("#detail h2").innerText());
   await page.keyboard.press("Escape");
@@ -79,7 +79,7 @@ test("buttons do what their commands say, without a reload", async ({ page, serv
   await expect(rollout.badge).toContainText("Paused");
   await press("Resume");
   await page.locator("#play-scale-field").fill("51");
-  // Fields have limits of their own; who goes around them is told.
+  // Fields have limits; a viewer who bypasses them gets an error.
   await page.locator("#play-scale-field").evaluate((field) => field.removeAttribute("max"));
   await press("Scale to");
   await expect(page.locator("#play-refused")).toHaveText("At most 50 pods here; kubectl has no such limit.");
@@ -105,7 +105,7 @@ test("begun again, the page says what became of the old cluster and leads to the
   await expect(page).toHaveURL(page_(server));
   await isLive(page);
   await expect(rollout.pods(1, "available")).toHaveCount(4, { timeout: 30_000 });
-  // The same seed, the same names.
+  // The same seed gives the same names.
   await expect.poll(choices).toEqual(before);
 });
 
@@ -121,7 +121,7 @@ test("without scripts the forms do the same", async ({ browser, serve }) => {
   await page.close();
 });
 
-/// An event of the strip's story as it is, with other texts: they come first, each behind its length in groups of seven bits.
+/// Returns an event of the strip with other texts: they come first, each after its length as a varint (groups of seven bits).
 async function telling(page: Page, server: Server, texts: string[]): Promise<string> {
   const asked = { form: { action: "speed", speed: "1" }, headers: { accept: "application/octet-stream", origin: server.address } };
   const answer = await (await page.request.post(`${server.address}/playground`, asked)).body();
@@ -143,7 +143,7 @@ async function telling(page: Page, server: Server, texts: string[]): Promise<str
     const bytes = [...Buffer.from(text)];
     return bytes.length < 128 ? [bytes.length, ...bytes] : [(bytes.length & 127) | 128, bytes.length >> 7, ...bytes];
   };
-  // The last byte says whether the Deployment is new, which is no part of an event.
+  // The last byte says whether the Deployment is new, which is not part of an event.
   return Buffer.from([...texts.flatMap(written), ...answer.subarray(at, -1)]).toString("base64");
 }
 
@@ -175,7 +175,7 @@ for (const viewport of sizes) {
     expect((await sentence.boundingBox())!.height).toBe(36);
     await expect(strip.locator(".tale-title")).toBeInViewport();
     await expect(strip.locator("#play-step")).toBeInViewport();
-    // What is cut off is in the title.
+    // The tooltip has the text that is cut off.
     await expect(sentence).toHaveAttribute("title", `${texts["play-sentence"]} ${texts["play-command"]}`);
     if (viewport.width > 900) {
       await expect(strip.getByRole("button", { name: "Next story" })).toBeInViewport();
@@ -191,7 +191,7 @@ for (const viewport of sizes) {
       expect(await strip.locator(text).evaluate((element) => element.scrollWidth <= element.clientWidth + 1)).toBe(true);
     }
     expect(await height()).toBeLessThanOrEqual(viewport.height * 0.45);
-    // The newest revision's band is a scroll away, and nothing lies over it.
+    // The newest revision's band can be scrolled into view, and nothing covers it.
     const band = new RolloutPage(page).beside(2);
     await band.scrollIntoViewIfNeeded();
     await expect(band).toBeInViewport();
@@ -236,7 +236,7 @@ for (const theme of ["light", "dark"]) {
       expect(found.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);
     };
     await isClean();
-    // By keyboard alone, too.
+    // Also by keyboard alone.
     await more(page).locator("> summary").press("Enter");
     await expect(page.getByRole("button", { name: "Next version" })).toBeVisible();
     await isClean();

@@ -1,5 +1,4 @@
-/// The picture answers the mouse: it tells what is pointed at, its wheel shows more time or less, and it can be dragged; the slider goes through all
-/// that is kept.
+/// Mouse on the picture: a tip for the place under the pointer, the wheel zooms, dragging moves time; the slider covers all stored history.
 
 import type { Locator, Page } from "@playwright/test";
 import { recording, temporaryFolder } from "../../fixtures/environment.ts";
@@ -13,7 +12,7 @@ async function opened(page: Page, serve: Serve): Promise<RolloutPage> {
 }
 
 const box = async (page: Page, part: string) => (await page.locator(part).boundingBox())!;
-/// Since when and how long the picture shows, in seconds.
+/// Returns beginning and length of the shown time range, in seconds.
 const shown = (page: Page) => page.locator("#picture-box").evaluate((box) => {
   const [from, , seconds] = box.getAttribute("viewBox")!.split(" ").map(Number);
   return { from: from!, seconds: seconds! };
@@ -29,7 +28,7 @@ test("bars, heads and the strip tell state, time and counts, under the pointer a
   const name = (await pod.getAttribute("data-pod"))!;
   await page.mouse.move(canvas.x + canvas.width - 3, head.y + head.height / 2);
   await expect(tip).toHaveText(new RegExp(`^${name}available: since 04:53:1\\d, \\d[.]\\d s *$`));
-  // Where its bar has not begun nothing is told of it.
+  // There is no tip before the beginning of its bar.
   await page.mouse.move(canvas.x + 3, head.y + head.height / 2);
   await expect(tip).toBeHidden();
   await page.mouse.move(strip.x + strip.width - 3, strip.y + strip.height / 2);
@@ -58,7 +57,7 @@ test("a wheel with Ctrl and two buttons show more time or less, and other wheels
   await page.mouse.wheel(0, -240);
   await page.keyboard.up("Control");
   await expect.poll(() => seconds(page)).toBeCloseTo(6, 1);
-  // The moment under the pointer is where it was.
+  // The moment under the pointer stays in place.
   expect(at(await shown(page))).toBeCloseTo(at(before), 1);
   await expect(page).toHaveURL(/at=/);
   await page.getByRole("button", { name: "More time" }).click();
@@ -91,7 +90,7 @@ test("who drags the picture sees another moment and opens nothing", async ({ pag
   await expect.poll(async () => before.from - (await shown(page)).from).toBeCloseTo(6, 1);
 });
 
-/// What one of several fingers does on a part of the picture.
+/// Sends a pointer event of one of several fingers on a part of the picture.
 const finger = (on: Locator, type: string, pointerId: number, clientX: number, clientY: number) =>
   on.dispatchEvent(type, { pointerId, isPrimary: pointerId === 1, pointerType: "touch", button: type === "pointermove" ? -1 : 0, buttons: 1, clientX, clientY });
 
@@ -118,7 +117,7 @@ test("a finger that scrolls the page or zooms it does not leave the present", as
   await finger(on, "pointermove", 1, x + canvas.width * 0.25, y);
   await expect(page).toHaveURL(/at=/);
   await expect.poll(async () => before.from - (await shown(page)).from).toBeCloseTo(3, 1);
-  // The browser scrolls from here on.
+  // The browser scrolls from now on.
   await finger(on, "pointercancel", 1, x + canvas.width * 0.25, y);
   await expect(page).not.toHaveURL(/at=/);
   await expect(rollout.live).toHaveText(/Recording/);
@@ -143,11 +142,11 @@ test("a finger that is not quite still opens a pod", async ({ page, serve }) => 
 test("the slider reaches the first moment that is kept, and has marks for rollouts", { tag: "@nightly" }, async ({ page, serve }) => {
   await opened(page, serve);
   const kept = page.getByTestId("overview-track");
-  // Revision 1 was complete, 2 was superseded, 3 goes on.
+  // Revision 1 was complete, 2 was superseded, 3 is in progress.
   for (const tone of ["ok", "quiet", "busy", "window"]) await expect(kept.locator(`path.${tone}`)).toHaveAttribute("d", /^M\d/);
   await page.getByRole("slider", { name: "Moment" }).fill("0");
   await expect(page.getByTestId("moment")).toHaveText(/04:53:07/);
-  // Whoever sees no colours tells trouble by its height.
+  // The height distinguishes trouble for viewers who cannot see colours.
   const failing = await serve(() => Server.replaying("deadline-exceeded", "--hold-at", "20"));
   await openLive(page, failing.page("deadline-exceeded", "deadline-exceeded", "web"));
   for (const tone of ["ok", "bad"]) await expect(kept.locator(`path.${tone}`)).toHaveAttribute("d", /^M\d/);

@@ -1,4 +1,4 @@
-/// What viewers tell their system: dark or light also without scripts, less motion, colours of their own.
+/// Preferences of the viewer's system: dark or light also without scripts, reduced motion, forced colours.
 
 import { expect, openPlayed, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
@@ -29,7 +29,7 @@ test("with less motion nothing is animated while pods come and go", async ({ pag
 
 test("less motion counts from the moment at which the system is told", async ({ page, serve }) => {
   await openPlayed(page, serve, ["rollover", "rollover", "web"], "--hold-at", "8");
-  /// The seconds that the picture shows, each time another number of them.
+  /// Records the seconds that the picture shows, on each change.
   await page.evaluate(() => {
     const box = document.getElementById("picture-box")!;
     const shown = () => box.getAttribute("viewBox")!.split(" ")[2]!;
@@ -68,7 +68,7 @@ test("in colours of one's own marks keep theirs: they carry the meaning", async 
   expect(await colour(".sample.point.bad", "border-top-color"), "points of the axis").toBe(failing);
   await page.goto(server.address);
   expect(await colour(".row .sentence.bad", "background-color", "::before"), "marks of the list").toBe(failing);
-  // What stands for a choice or the focus is seen without shadows and grounds.
+  // Marks of a selection or the focus are visible without shadows and backgrounds.
   await page.getByTestId("deployment").first().focus();
   await page.keyboard.press("Tab");
   await page.keyboard.press("Shift+Tab");

@@ -1,6 +1,6 @@
-/// Every page in every mode of serving, at five sizes and a zoom of 200 %, with ordinary and with the longest names: nothing is cut, covered, out of reach or one over
-/// the other, and nothing is wider than the window. The header is as high, and the page as wide, in all modes; the strip of the playground and the line of who sees
-/// a page take their own height from it, and it fills what is left.
+/// Every page in every mode of serving, at five sizes and a zoom of 200 %, with ordinary and with the longest names: nothing is cut, covered, out of reach or
+/// overlapping, and nothing is wider than the window. Height of the header and width of the page are the same in all modes; the strip of the playground and the footer
+/// reduce the height of the page, which fills the rest.
 ///
 /// The nightly run tests the whole product. The ordinary run tests each pair of page and mode, page and size, mode and size, and long names on all pages of a recording.
 
@@ -22,17 +22,17 @@ const ZOOM: Size = [640, 360];
 const NAMES = ["ordinary names", "long names"] as const;
 type Names = (typeof NAMES)[number];
 
-/// Most presses of Tab on a page.
+/// Maximum number of Tab presses on a page.
 const MOST_TABS = isWhole ? 300 : 40;
-/// The ordinary run goes through every so many pages of a mode by Tab, others in each mode.
+/// The ordinary run walks by Tab through every so many pages of a mode, other pages in each mode.
 const TABS_EVERY = 5;
 const OTHERS = ["--insecure-no-auth", "--allow-host", "rollouts.example.com"];
 
-/// A server that tests share, with the workload that they look at.
+/// A server that tests share, with its workload.
 interface Served {
   server: Server;
   workload: LongWorkload;
-  /// Starts a rollout; recordings have theirs.
+  /// Starts a rollout; recordings contain one.
   restart?: () => Promise<void>;
 }
 
@@ -63,7 +63,7 @@ async function playground(names: Names, options: string[]): Promise<Playground> 
 }
 const plainPlayground = (names: Names) => shared(`demo ${names}`, () => playground(names, [])) as Promise<Playground>;
 
-/// Watches the cluster of the playground, as a real one.
+/// Watches the cluster of the playground as if it were a real one.
 async function watching(names: Names, kind: string, options: string[], kubeconfigOf?: (kubeconfig: string) => Promise<string>): Promise<Served> {
   const { kubeconfig, workload, restart } = await plainPlayground(names);
   return shared(`serve ${kind} ${names}`, async () => {
@@ -92,11 +92,11 @@ const replayed = (names: Names) =>
     return { server: await run(["replay", file, "--hold-at", "14"]), workload };
   });
 
-/// Routes whose pages hear from the server all the time.
+/// Routes of pages with a live connection.
 const LIVE = new Set(["/", "/wall", "/clusters/{cluster}", "/clusters/{cluster}/namespaces/{namespace}", "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}"]);
 const isTakenOver = (page: Page) => page.waitForSelector("html[data-live=true]", { state: "attached", timeout: 20_000 });
 
-/// The streams of a page, which can be broken.
+/// The streams of a page, which can be interrupted.
 class Streams {
   private readonly open = new Set<{ close: () => Promise<void> }>();
   private isBroken = false;
@@ -105,7 +105,7 @@ class Streams {
   static async of(page: Page): Promise<Streams> {
     const streams = new Streams();
     await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
-      // As at a server that is gone without a word: the connection is neither made nor refused.
+      // As for a server that is unreachable: the connection is neither opened nor refused.
       if (streams.isBroken) return new Promise<void>((done) => { streams.mend = done; });
       viewer.connectToServer();
       streams.open.add(viewer);
@@ -152,7 +152,7 @@ const MODES: Record<string, Mode> = {
   "a recording, stopped": {
     strip: false, audience: false, serve: replayed, has: (route) => route.startsWith("/clusters") && !route.endsWith("/compare") || LIVE.has(route),
     async reach(page) {
-      // A panic leaves a trap of the program; `start.js` hears of it by this event.
+      // A panic ends in a trap of the program; `start.js` receives this event.
       await page.evaluate(() => dispatchEvent(new ErrorEvent("error", { error: new WebAssembly.RuntimeError("unreachable") })));
       await expect(page.getByTestId("stopped")).toBeVisible();
     },
@@ -160,7 +160,7 @@ const MODES: Record<string, Mode> = {
   "sign-in with a token": { strip: false, audience: false, has: (route) => route === "/sign-in", serve: (names) => watching(names, "token", ["--auth", "token"]) },
 };
 
-/// The document of the Deployment that a mode looks at.
+/// Returns the timeline document of the mode's Deployment.
 async function documentOf(page: Page, { server, workload }: Served): Promise<Document["deployments"][number]> {
   const address = `${server.address}/api/v1/clusters/${workload.cluster}/namespaces/${workload.namespace}/deployments/${workload.name}/timeline`;
   const ask = async () => {
@@ -171,7 +171,7 @@ async function documentOf(page: Page, { server, workload }: Served): Promise<Doc
   return (await ask())!;
 }
 
-/// The last rollout beside those before it, once there is one whose begin was seen.
+/// Returns the comparison of the last rollout with earlier ones, once there is one whose beginning was observed.
 async function comparison(page: Page, served: Served): Promise<string> {
   const address = `${base(served)}/compare?uid=${(await documentOf(page, served)).uid}`;
   const status = async () => (await page.request.get(address)).status();
@@ -183,7 +183,7 @@ async function comparison(page: Page, served: Served): Promise<string> {
 
 const base = ({ server, workload }: Served) => server.page(workload.cluster, workload.namespace, workload.name);
 
-/// Makes a link for people without an account, with a preview. Returns the path of the preview, or one of none where nobody is signed in.
+/// Creates a share link with a preview. Returns the path of the preview, or of one that does not exist without sign-in.
 async function preview(page: Page, served: Served): Promise<string> {
   const { address } = served.server;
   const form = { to: new URL(base(served)).pathname, lasts: "1h", preview: "yes" };
@@ -194,7 +194,7 @@ async function preview(page: Page, served: Served): Promise<string> {
 const at = (path: string) => (_: Page, { server }: Served) => Promise.resolve(server.address + path);
 const below = (path: string) => (_: Page, served: Served) => Promise.resolve(base(served) + path);
 const WORKLOAD = "/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}";
-/// All pages, by their route, and the address of each.
+/// Address of each page, by route.
 const PAGES: Record<string, (page: Page, served: Served) => Promise<string>> = {
   "/": at("/"),
   "/wall": at("/wall"),
@@ -212,14 +212,14 @@ const PAGES: Record<string, (page: Page, served: Served) => Promise<string>> = {
   "/shared": at("/shared"),
   "/shared/{preview}": async (page, served) => served.server.address + (await preview(page, served)),
   "/sign-in": at("/sign-in"),
-  // An address of no Deployment is refused by a page.
+  // An address without a Deployment returns an error page.
   "/deployments/{uid}": at("/deployments/none"),
 };
-/// A page that no route leads to.
+/// A page without a route.
 const MISSING = "no route";
 PAGES[MISSING] = at("/clusters");
 
-/// Routes that answer with something else than a page of their own.
+/// Routes that do not respond with a page of their own.
 const NO_PAGES: Record<string, string> = {
   "/api/v1/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/recording": "a file",
   "/api/v1/clusters/{cluster}/namespaces/{namespace}/{resource}/{name}/timeline": "JSON",
@@ -254,7 +254,7 @@ test("each route of the sources is a page of this test, or is listed as none", (
   expect(listed.filter((route) => !all.includes(route)), "routes that are gone").toEqual([]);
 });
 
-/// Where everything of a page stands, in pixels of the document.
+/// Returns the positions of all parts of a page, in pixels of the document.
 const measured = (page: Page) =>
   page.evaluate(() => {
     const box = (selector: string) => document.querySelector(selector)?.getBoundingClientRect();
@@ -269,11 +269,11 @@ const measured = (page: Page) =>
       audience: audience?.height ?? 0,
       banners: [...document.querySelectorAll("body > .banner")].filter(isAbove).reduce((sum, banner) => sum + banner.getBoundingClientRect().height, 0),
       header: top?.height ?? 0,
-      // That of the wall lies over it, and is seen by who points at it.
+      // The header of the wall covers the content, and is visible only with the pointer on it.
       headerTop: document.querySelector(".wall") ? undefined : top?.top,
       width,
       bottom: bottom + scrollY,
-      // Where the text of a page ends, with the room below it.
+      // The end of the page's text, including the space below it.
       end: within ? Math.max(...[...within.children].map((child) => child.getBoundingClientRect().bottom + scrollY)) + 64 : 0,
       kind: ["rollout", "wall", "compare", "history", "card", "wide", "message", "list"].find((kind) => body.classList.contains(kind)) ?? "page",
       height: document.documentElement.scrollHeight,
@@ -281,14 +281,14 @@ const measured = (page: Page) =>
     };
   });
 
-/// Greatest width of the pages of a kind, in pixels: all of them have it, or the whole window.
+/// Maximum width of the pages of a kind, in pixels: pages have this width, or that of the whole window.
 const WIDTHS: Record<string, number> = { page: Infinity, rollout: Infinity, wall: Infinity, list: 1600, history: 1600, compare: 1080, wide: 1600, message: 1600 };
 
-/// Height of the header in pixels, whatever the mode and the names are: of all pages, and on a phone of each kind that has several lines.
+/// Height of the header in pixels, in every mode and with all names: of all pages, and on a phone of each kind that has several lines.
 const HEADER = 48;
 const PHONE_HEADERS: Record<string, number> = { list: 67, compare: 69, page: 61, rollout: 97 };
 
-/// Defects that are known and stay for now: the page, the size and the defect, and why. Take out what is mended.
+/// Known defects: the page, the size and the defect, and the reason. Remove those that are fixed.
 const KNOWN: [RegExp, string][] = [
   [/[/]\{name\}, .*: div[.]label[.]ceiling "\d+" and div[.]label[.]floor "\d+" are one over the other/, "boxes of the labels of the budget meet, their figures do not"],
   [/[/]\{name\}, 390 × 844: the page scrolls by 3 px/, "a bar and the longest names on a phone: the picture has its least height"],
@@ -296,10 +296,10 @@ const KNOWN: [RegExp, string][] = [
 ];
 const unknown = (what: string, all: string[]) => all.map((defect) => `${what}: ${defect}`).filter((defect) => !KNOWN.some(([pattern]) => pattern.test(defect)));
 
-/// How long a page has to come to rest: a picture is as wide as its place one frame after that changed, and live pages change.
+/// Time for a page to come to rest: a picture gets its width one frame after its place changed, and live pages change.
 const REST = 1_500;
 
-/// Finds the defects of a page at a size that are not known.
+/// Returns the unknown defects of a page at a size.
 async function inspect(page: Page, route: string, mode: Mode, size: Size): Promise<string[]> {
   const [width, height] = size;
   await page.setViewportSize({ width, height });
@@ -315,7 +315,7 @@ async function inspect(page: Page, route: string, mode: Mode, size: Size): Promi
   const now = await measured(page);
   await zoom?.detach();
   const holds = (isSo: boolean, defect: string) => isSo || all.push(defect);
-  // The page of who comes by a link is nobody's yet.
+  // The page of a share link has no viewer yet.
   const isShared = new URL(page.url()).pathname.startsWith("/shared");
   const [audience, strip] = [mode.audience && !isShared, mode.strip && !isShared];
   holds(now.strip > 0 === strip, strip ? "the strip is missing" : "there is a strip");
@@ -333,24 +333,24 @@ async function inspect(page: Page, route: string, mode: Mode, size: Size): Promi
   return unknown(what, all);
 }
 
-/// Modes of each kind of names that every change looks at: one of each kind of server, and all pages of somebody signed in.
+/// Modes that the ordinary run visits, by kind of names: one of each kind of server, and all pages of a signed-in viewer.
 const SAMPLE: Record<Names, readonly string[]> = { "ordinary names": ["somebody signed in", "the playground", "sign-in with a token"], "long names": ["a recording"] };
 
-/// Sizes of a page in a mode. The ordinary run has two for each, others in each mode.
+/// Returns the sizes of a page in a mode. The ordinary run has two for each, different ones in each mode.
 const sizesOf = (pageIndex: number, modeIndex: number, names: Names): readonly Size[] => {
   if (isWhole) return [...SIZES, ZOOM];
   if (names === "long names") return [SIZES[0], SIZES[4], ZOOM];
   return [0, 2].map((step) => SIZES[(pageIndex + modeIndex + step) % SIZES.length]!);
 };
 
-/// Whether a page is visited in a mode with such names.
+/// Returns whether a page is visited in a mode with such names.
 const isVisited = (route: string, said: string, names: Names): boolean => {
-  // Where nobody signs in, the address of the form leads to the list.
+  // Without sign-in, the address of the form leads to the list.
   if (!(MODES[said]!.has?.(route) ?? route !== "/sign-in")) return false;
   return isWhole || SAMPLE[names].includes(said);
 };
 
-/// Opens a page. Returns false where the answer is no page: parts that are switched off answer with an empty 404.
+/// Opens a page. Returns false if the response is not a page: disabled features respond with an empty 404.
 async function open(page: Page, address: string): Promise<boolean> {
   const answer = await page.request.get(address);
   if (answer.status() === 404 && (await answer.body()).length === 0) return false;
@@ -375,7 +375,7 @@ for (const names of NAMES) {
           found.push(...all);
           await page.screenshot({ path: info.outputPath(`${plain(what)}.png`) });
         };
-        // The page says nothing to the console; errors and warnings are found by the fixture.
+        // The page writes nothing to the console; the fixture collects errors and warnings.
         page.on("console", (message) => void (/error|warning/.test(message.type()) || found.push(`console: ${message.text()}`)));
         const served = await mode.serve(names);
         for (const [pageIndex, [route, address]] of pages.entries()) {
@@ -386,7 +386,7 @@ for (const names of NAMES) {
           for (const [index, size] of sizesOf(pageIndex, modeIndex, names).entries()) {
             const what = `${route}, ${size.join(" × ")}`;
             await note(what, await inspect(page, route, mode, size));
-            // By night each page is gone through by Tab twice: at the smallest size of a screen, and at the zoom.
+            // Nightly runs walk through each page by Tab twice: at the smallest size of a screen, and at the zoom.
             if (isWhole ? size !== SIZES[0] && size !== ZOOM : index > 0 || pageIndex % TABS_EVERY !== modeIndex % TABS_EVERY) continue;
             await note(what, unknown(`${what}, by Tab`, await tabDefects(page, MOST_TABS, !(served.restart && LIVE.has(route)))));
           }

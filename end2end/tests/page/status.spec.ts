@@ -1,4 +1,4 @@
-/// The status page: reached from the connection's mark, the same without scripts, readable on a phone, in both themes.
+/// The status page: linked from the connection's chip, the same without scripts, readable on a phone, in both themes.
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect, openWatched, test } from "../../fixtures/test.ts";

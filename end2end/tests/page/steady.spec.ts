@@ -1,4 +1,4 @@
-/// Whoever uses the keyboard stays where they are while rows are put in another order, come and go, and hears of the order.
+/// Keyboard users keep their position while rows are sorted, added and removed, and the new order is announced.
 
 import type { Locator, Page, TestInfo } from "@playwright/test";
 import { isWhole } from "../../fixtures/environment.ts";
@@ -7,10 +7,10 @@ import { expect, openLive, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const began = Date.parse("2026-11-21T10:00:00Z");
-/// When rows change, in seconds: whoever looks has put the focus somewhere by then.
+/// Time of the changes, in seconds: by then the test has set the focus.
 const CHANGES = 8;
 
-/// A recording of Deployments with so many available pods. Then, all at once, those of alpha are not ready, gamma is deleted, and epsilon is made.
+/// Returns a recording of Deployments with so many available pods. Then, all at once, those of alpha become unready, gamma is deleted, and epsilon is created.
 function changing(): string[] {
   const lines: string[] = [];
   const say = (seconds: number, kind: string, type: string, object: object) => void lines.push(JSON.stringify({ observedAtMillis: began + seconds * 1000, kind, type, object }));
@@ -38,11 +38,11 @@ function changing(): string[] {
   return lines;
 }
 
-/// A Rollcast that plays that recording.
+/// Starts a Rollcast that plays that recording.
 const replaying = (info: TestInfo, ...args: string[]) => Server.replayingLines(info.outputPath("changing.jsonl"), changing(), ...args);
 
 const names = (page: Page) => page.getByTestId("deployment").locator(".name b").allTextContents();
-/// What the row says that has the focus; empty while none has.
+/// Returns the text of the focused row; empty if none has the focus.
 const focused = (rows: Locator) => rows.evaluateAll((rows) => rows.find((row) => row === document.activeElement)?.textContent ?? "");
 const hasFocus = (page: Page) => page.evaluate(() => document.activeElement !== null && document.activeElement !== document.body);
 
@@ -58,7 +58,7 @@ for (const [name, whose, becomes] of [["alpha", "overtakes others", "alpha"], ["
     expect(await focused(page.getByTestId("deployment"))).toMatch(new RegExp(`^${name}`));
     await expect.poll(() => names(page)).toEqual(["delta", "epsilon", "alpha", "beta"]);
     expect(await focused(page.getByTestId("deployment"))).toMatch(new RegExp(`^${becomes}`));
-    // Keys go on from there.
+    // Keys continue from there.
     await page.keyboard.press("k");
     expect(await focused(page.getByTestId("deployment"))).toMatch({ alpha: /^epsilon/, beta: /^alpha/, epsilon: /^delta/ }[becomes]);
   });
@@ -120,7 +120,7 @@ test.describe("on a Deployment's page", () => {
     await expect(head(/^Since/).getByRole("button")).toBeFocused();
   });
 
-  // What each list is, and what its rows are focused by.
+  // Each list, and the elements of its rows that take the focus.
   for (const [what, find] of [
     ["the table of pods", (page: Page) => page.getByTestId("pod-table").locator("tbody a")],
     ["the pods of the picture", (page: Page) => page.getByTestId("pod")],
@@ -131,11 +131,11 @@ test.describe("on a Deployment's page", () => {
     test(`going through time leaves the focus where it is: ${what}`, { tag: what === "the pods of the picture" ? [] : "@nightly" }, async ({ page, serve }) => {
       const server = await serve(() => Server.replaying("rollover", "--hold-at", "6.8"));
       await opened(page, server);
-      // The table takes the place of the story.
+      // The table replaces the story.
       if (what !== "the story") await page.getByLabel("Pods as a table").check();
       if (what === "the table of pods") await page.getByTestId("pod-table").getByRole("button", { name: "State" }).click();
       const rows = find(page);
-      // What a row is the row of: that of another one, once its own is gone.
+      // The object of each row: the row of a deleted object is reused for another one.
       const names = () => rows.evaluateAll((rows) => rows.map((row) => row.getAttribute("data-pod") ?? row.getAttribute("href") ?? row.getAttribute("aria-label") ?? row.textContent ?? ""));
       const held = () => rows.evaluateAll((rows) => rows.map((row) => [row, row.getAttribute("data-pod") ?? row.getAttribute("href") ?? row.getAttribute("aria-label") ?? row.textContent ?? ""] as const).find(([row]) => row === document.activeElement)?.[1] ?? "");
       await expect(rows).not.toHaveCount(0);

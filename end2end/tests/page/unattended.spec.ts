@@ -1,4 +1,4 @@
-/// The wall that nobody operates: it reconnects, and reloads itself where that helps. Time is the browser's clock, which the test moves.
+/// The unattended wall: it reconnects, and reloads itself if that helps. Time is the browser's clock, which the test advances.
 
 import type { WebSocketRoute } from "@playwright/test";
 import { expect, openLive, test } from "../../fixtures/test.ts";
@@ -17,7 +17,7 @@ test("a cut, a restart and sleep pass without a human; meanwhile it says that it
   await expect(page.getByTestId("stale")).toHaveText(/^Rollcast unreachable since [\d:]+ UTC[.] Showing last known data[.] Next try in \d+ s[.]$/, { timeout: 10_000 });
   await expect(page.locator(".tile.stale").first()).toBeVisible();
   await expect(page.locator(".tile")).toHaveCount(2);
-  // Nothing says that this is the present.
+  // The title says that the data is outdated.
   await expect(page).toHaveTitle(/^Stale: /);
   await expect(page.getByTestId("connections")).toHaveText("Reconnecting");
   await expect(page.getByTestId("stable-count")).toHaveText("0 stable, as last known");
@@ -40,13 +40,13 @@ test("a wall whose program stopped reloads itself, as soon as its server respond
   await page.clock.runFor(30_000);
   expect(loads, "nothing stopped").toBe(1);
   await server.kill();
-  // A panic leaves a trap of the program; `start.js` hears of it by this event.
+  // A panic ends in a trap of the program; `start.js` receives this event.
   await page.evaluate(() => dispatchEvent(new ErrorEvent("error", { error: new WebAssembly.RuntimeError("unreachable") })));
   await expect(page.getByTestId("stopped")).toBeVisible();
   const asked = page.waitForEvent("requestfailed", (request) => request.method() === "HEAD");
   await page.clock.runFor(30_000);
   await asked;
-  // Meanwhile its session has ended: a page that is asked for leads to the sign-in.
+  // Meanwhile its session has expired: a request of a page leads to the sign-in.
   await page.route(/wall$/, (route) => (route.request().method() === "HEAD" ? route.fulfill({ status: 401 }) : route.fallback()));
   await serve(() => server.again());
   await expect
@@ -177,7 +177,7 @@ test("a wall that has to reload itself while its server does not respond does so
 
 test("a new version reloads the wall, once, and once more ten minutes later", async ({ page, serve }) => {
   await page.clock.install();
-  // Each of its connections hears of the other build: nobody is asked to reload a page that is about to do so.
+  // Each of its connections receives the other build: there is no notice to reload a page that is about to reload itself.
   await page.addInitScript(() => {
     if (location.protocol === "about:") return;
     Math.random = () => 0.9; // late enough for all of them
@@ -187,7 +187,7 @@ test("a new version reloads the wall, once, and once more ten minutes later", as
     new MutationObserver(note).observe(document, { subtree: true, childList: true, attributes: true });
   });
   const askedIn = (load: number) => page.evaluate((load) => sessionStorage.getItem(`asked-${load}`), load);
-  // The server says that it has another protocol and build than the page: the number and the text of its first frame.
+  // The server reports another protocol and build than the page: the number and the text of its first frame.
   let hellos = 0;
   await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
     const server = viewer.connectToServer();
@@ -216,7 +216,7 @@ test("a new version reloads the wall, once, and once more ten minutes later", as
   await expect(page.locator(".tile")).toHaveCount(1);
   expect(loads).toBe(2);
   expect([await askedIn(1), await askedIn(2)]).toEqual([null, "yes"]);
-  // Where it still is another one, nobody else reloads it.
+  // If the build still differs, the page reloads itself again, because nobody operates it.
   await page.clock.fastForward("10:00").catch(() => undefined);
   await expect
     .poll(async () => {
@@ -228,7 +228,7 @@ test("a new version reloads the wall, once, and once more ten minutes later", as
 
 test("a wall stays while only its tiles hear of another build and protocol", { tag: "@nightly" }, async ({ page, serve }) => {
   await page.clock.install();
-  // Of servers that are being updated behind one address: the connection of the wall itself is made after those of its four tiles.
+  // Servers behind one address during an update: the connection of the wall itself is opened after those of its four tiles.
   let [sockets, hellos] = [0, 0];
   await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
     const isOfTile = sockets++ < 4;

@@ -1,4 +1,4 @@
-/// The wall: directs itself, tells when nothing goes on. Time is the browser's clock, which the test moves.
+/// The wall: assigns its seats by itself, and says when nothing is in progress. Time is the browser's clock, which the test advances.
 
 import { copyFileSync } from "node:fs";
 
@@ -25,7 +25,7 @@ test("four take the stage, the worst first, and the strip names the others in tu
     await expect(tile.locator(".bars .bar").first()).toBeAttached();
     expect(await tile.evaluate((all) => all.scrollWidth <= all.clientWidth)).toBe(true);
   }
-  // What is drawn is explained at hand, triangles and limits too.
+  // The legend explains all marks, triangles and limits too.
   const legend = page.getByRole("list", { name: "Legend" });
   await expect(legend).toBeInViewport({ ratio: 1 });
   for (const words of ["terminating", "ceiling (replicas + maxSurge)", "a revision starts", "something went wrong"]) await expect(legend).toContainText(words);
@@ -38,7 +38,7 @@ test("four take the stage, the worst first, and the strip names the others in tu
   expect(await page.evaluate(() => document.documentElement.scrollHeight <= innerHeight)).toBe(true);
 });
 
-/// Bars have at least this share of a tile: the rows above and below the picture have heights of their own, and this is what they leave.
+/// Bars have at least this share of a tile: the rows above and below the picture have fixed heights, and bars have the rest.
 const BARS = 0.4;
 
 test("on every screen the cause is the headline, bars have their share and no text lies over another", async ({ page, serve }, info) => {
@@ -51,7 +51,7 @@ test("on every screen the cause is the headline, bars have their share and no te
     await page.goto(`${server.address}/wall`);
     await expect(page.locator(".tile").filter({ has: page.getByTestId("band") }), size).toHaveCount(4);
     const heights = () => page.locator(".tile").evaluateAll((tiles) => tiles.map((tile) => ["", " .scroller", " .picture"].map((part) => Math.round((part ? tile.querySelector(part)! : tile).getBoundingClientRect().height))));
-    // Drawn for the room that there is.
+    // The picture is drawn for the available space.
     await expect.poll(async () => (await heights()).every(([, room, picture]) => Math.abs(picture! - room!) <= 1), size).toBe(true);
     for (const [tile, room] of await heights()) expect(room! / tile!, size).toBeGreaterThanOrEqual(BARS);
     expect(await defects(page), size).toEqual([]);
@@ -63,7 +63,7 @@ test("on every screen the cause is the headline, bars have their share and no te
   await expect(tile).toContainText("checkout@2222222 → @9999999");
   await expect(tile.getByTestId("tile-revision")).toHaveText("revision 1 → 2");
   await expect(tile.locator("h2")).toHaveAttribute("title", /^cluster-.*z [/] namespace-.*z [/] deployment-.*z$/);
-  // Cluster and namespace are cut there, and the slashes behind them are not.
+  // Cluster and namespace are cut there, but not the slashes after them.
   expect(await tile.locator("h2 .slash").evaluateAll((all) => all.map((slash) => slash.clientWidth > 0 && slash.scrollWidth <= slash.clientWidth + 1))).toEqual([true, true]);
   await expect(page.locator(".tile code")).toHaveCount(0);
   await expect(page.getByTestId("connections")).toHaveText("4 recordings (paused)");
@@ -116,7 +116,7 @@ for (const [first, ...ways] of [["/", "Wall", "Deployments"], ["/wall", "Deploym
     const server = await serve(() => Server.replaying("rollout", "--speed", "2", "--loop"));
     await openLive(page, server.address + first);
     for (const way of ways) {
-      // The header of the wall is seen once it has the focus.
+      // The header of the wall is visible once it has the focus.
       await page.getByRole("link", { name: way, exact: true }).press("Enter");
       await expect(way === "Wall" ? page.locator(".tile") : page.getByTestId("deployment")).toHaveCount(1);
       await expect(page).toHaveTitle(/^1 in progress/, { timeout: 30_000 });
@@ -156,7 +156,7 @@ test("after ten minutes everything moves a little, and comes back; after hours o
   for (const shift of seen) for (const pixels of shift.match(/\d+/g) ?? []) expect(Number(pixels)).toBeLessThanOrEqual(8);
   expect(seen.size).toBeGreaterThan(20);
   expect(seen).toContain("translate(0px, 0px)");
-  // To the page that was half a day without a word.
+  // Returns to the page after half a day without a connection.
   await page.clock.resume();
   await page.waitForSelector("html[data-live=true]");
   await expect(page.getByTestId("stale")).toBeHidden();
@@ -200,7 +200,7 @@ test("the wall of another address takes the place of the one that is shown, and 
   await expect(page.locator(".tiles")).toHaveClass(/columns-3/);
   await expect(page.locator(".tile")).toHaveCount(1);
   await expect(page.locator(".tile")).toContainText("rollover / rollover");
-  // It may be left before the streams of its tiles are open, which the console tells.
+  // The page may be left before the streams of its tiles are open, which the console reports.
   expect(complaints.splice(0).filter((complaint) => !complaint.includes("closed before the connection is established"))).toEqual([]);
 });
 
@@ -208,7 +208,7 @@ test("tones that a browser does not allow are not kept for later, and a click al
   await page.addInitScript(() => {
     const sound = { tones: 0, isAllowed: false };
     Object.assign(globalThis, { sound });
-    // The clock of a context stands while a call interrupts it, as before it may run.
+    // The clock of an audio context stands still while a call interrupts it, and before it is allowed to run.
     Object.defineProperty(BaseAudioContext.prototype, "currentTime", { get: () => 1 });
     Object.defineProperty(BaseAudioContext.prototype, "state", { get: () => (sound.isAllowed ? "running" : "interrupted") });
     const { createOscillator } = BaseAudioContext.prototype;
@@ -273,7 +273,7 @@ test("the clock of a wall goes on while the computer sleeps, and is right where 
   const stamp = (ahead: number) => `${new Date(Date.now() + ahead).toISOString().slice(11, 16)} UTC`;
   const hours = 3 * 3_600_000;
   isHeard = false;
-  // Sleep moves the time of day and not the clock of the page.
+  // Sleep advances the time of day but not the clock of the page.
   await page.clock.setSystemTime(Date.now() + hours);
   await expect.poll(async () => (await told()) === stamp(hours), "before the server is heard").toBe(true);
   isHeard = true;

@@ -1,16 +1,16 @@
-//! The path below which the server is, where it shares a host with others: `/rollcast`.
+//! The base path of the server if it shares a host with others: `/rollcast`.
 
 use std::sync::OnceLock;
 
-/// Set once, when the program starts: a setting of the whole program, as its addresses are.
+/// Set once, when the program starts: all addresses of the program depend on it.
 static BASE: OnceLock<String> = OnceLock::new();
 
-/// Sets the path below which all addresses are: with a slash before it and none at its end. The first call decides.
+/// Sets the base path of all addresses: with a leading slash and without a trailing one. Later calls have no effect.
 pub fn set_base(path: &str) {
     let _ = BASE.set(path.to_owned());
 }
 
-/// Returns the path below which all addresses are; empty at the root of a host.
+/// Returns the base path of all addresses; empty at the root of a host.
 pub fn base() -> &'static str {
     BASE.get().map_or("", String::as_str)
 }
@@ -20,7 +20,7 @@ pub fn at(path: &str) -> String {
     format!("{}{path}", base())
 }
 
-/// Returns the path of an address: "/status" of "/rollcast/status". A proxy in front may have taken the base away already.
+/// Returns the path of an address: "/status" of "/rollcast/status". A proxy in front may have removed the base path already.
 pub fn below_base(address: &str) -> &str {
     strip(base(), address)
 }
@@ -28,7 +28,7 @@ pub fn below_base(address: &str) -> &str {
 fn strip<'a>(base: &str, address: &'a str) -> &'a str {
     match address.strip_prefix(base) {
         Some("") if !base.is_empty() => "/",
-        // A query may follow the base itself: `Address::read` and requests take it for one of the root.
+        // A query may follow the base path directly: `Address::read` and requests treat it as a query of the root.
         Some(rest) if base.is_empty() || rest.starts_with(['/', '?']) => rest,
         _ => address,
     }

@@ -4,12 +4,12 @@ use super::{Address, Route};
 use crate::list::{By, Column, Group, Query};
 use crate::{Millis, Uid, Workload};
 
-/// Returns the page of a workload: the one with its UID, or whichever has the name now.
+/// Returns the page of a workload: the one with its UID, or the present one of its name.
 pub fn workload(workload: &Workload) -> String {
     Address::of_workload(Route::Workload, workload).to_string()
 }
 
-/// Returns the page of the workload that has the name now.
+/// Returns the page of the present workload of that name.
 pub fn whatever_bears_the_name(workload: &Workload) -> String {
     self::workload(&Workload { uid: None, rollout: None, ..workload.clone() })
 }

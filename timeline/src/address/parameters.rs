@@ -2,8 +2,8 @@
 
 use crate::list::{By, Column, Group, Query, Sort};
 
-/// Query parameters. Of two with the same name the last one counts. The page uses this and not the map of its router, which decodes
-/// values twice.
+/// Query parameters. Of several with the same name the last one counts. The page does not use the map of its router, which decodes values
+/// twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parameters(Vec<(String, String)>);
 
@@ -13,7 +13,7 @@ impl Parameters {
         Self(form_urlencoded::parse(search.as_bytes()).into_owned().collect())
     }
 
-    /// Adds a parameter, unless it is empty. It wins over one of the same name.
+    /// Adds a parameter, unless it is empty. It takes precedence over earlier ones of the same name.
     pub fn push(&mut self, name: &str, value: String) {
         if !value.is_empty() {
             self.0.push((name.to_owned(), value));

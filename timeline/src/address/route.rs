@@ -69,12 +69,12 @@ routes! {
 pub type Parameter = (&'static str, &'static str);
 
 const TIME: &str = "a time such as 2026-11-21T14:02:05.250Z, or milliseconds since 1970";
-/// Of the fields of a form, as they show it.
+/// Format of date fields in forms.
 const DATE: &str = "a time such as 2026-11-21 02:00";
 const REVISION: &str = "the number of a revision, 1 or more";
 const NUMBER: &str = "a number";
 
-/// Of lists and of the wall, which shows one.
+/// Parameters of lists and of walls.
 const LIST: &[Parameter] = &[
     ("show", "trouble, moving, finished or stable"),
     ("by", "namespace or verdict"),

@@ -1,6 +1,5 @@
-//! The past, as far as starts tell it: a model without anything that came after a moment. Every viewer can do this with
-//! what it has, so that a hand on the time axis moves the picture at once; only words need the exact past
-//! ([`crate::history::log`]).
+//! An approximate past model: the present one without anything that began after a moment. Every viewer can compute it from its own copy, so
+//! that dragging the time axis updates the picture at once; only sentences need the exact past ([`crate::history::log`]).
 
 use std::sync::Arc;
 
@@ -8,8 +7,8 @@ use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::{Millis, Model, Uid};
 
 impl Model {
-    /// Returns a Deployment with its objects at that time. Fields of the present (reasons, messages) are empty if they
-    /// may have been others.
+    /// Returns a Deployment with its objects at that time. Fields of the present (reasons, messages) are empty if their past values may
+    /// differ.
     pub fn as_of(&self, deployment: Uid, at_millis: Millis) -> Self {
         let mut then = Self::default();
         if let Some(known) = self.deployments.get(&deployment) {

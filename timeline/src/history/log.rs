@@ -1,5 +1,5 @@
-//! The past, exactly: what was known first, and every change since, in order. A moment is the one with the others up to it
-//! applied, so what is said of it is what was said then.
+//! The exact past: a base model, and every change since, in order. The model of a moment is the base with the changes up to it applied, so
+//! its sentences are those that were shown then.
 
 use std::collections::vec_deque::Iter;
 use std::collections::{BTreeSet, VecDeque};
@@ -13,22 +13,22 @@ use crate::model::story::Happening;
 use crate::model::{DeploymentNow, Event, Pod, PodNow, ReplicaSet, ReplicaSetNow};
 use crate::{Change, Millis, Model, Uid};
 
-/// Most changes that are kept; older ones become part of what was known first. Large ones count several times.
+/// Maximum weight of the stored changes; older ones are merged into the base. Large changes count several times.
 pub const MOST_CHANGES: usize = 40_000;
 /// A change counts once more for each so many labels, images or containers that it holds.
 const PARTS: usize = 8;
-/// And once more for each so many bytes of the names of images, of the texts of an Event, and of the messages of
-/// conditions and containers: clusters hardly limit them.
+/// Additional weight for each so many bytes of image names, texts of an Event, and messages of conditions and containers: clusters hardly
+/// limit them.
 const BYTES: usize = 512;
-/// Bytes of the messages of a pod that do not count: pods that fail have some.
+/// Bytes of a pod's messages without additional weight: failing pods have some.
 const POD_BYTES: usize = 4 << 10;
 
-/// The past of one cluster.
+/// The past of one cluster, as a base model and changes.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct History {
-    /// It was known before the first change that is kept. Its pods are not counted, as nobody asks for that.
+    /// The model before the first stored change. Its pods are not indexed, as nothing queries their counts.
     base: Model,
-    /// Moments before this cannot be told exactly any more.
+    /// The first moment that can be rebuilt exactly.
     base_millis: Option<Millis>,
     log: VecDeque<(Millis, Change)>,
     /// Sum of the weights of the changes.
@@ -68,7 +68,7 @@ fn weight(change: &Change) -> usize {
     1 + parts / PARTS + bytes / BYTES
 }
 
-/// Bytes of the messages of a pod, its conditions and its containers.
+/// Counts the bytes of the messages of a pod, its conditions and its containers.
 fn pod_texts(now: &PodNow) -> usize {
     let of_container = |container: &Container| {
         let state = match &container.state {
@@ -85,12 +85,12 @@ fn pod_texts(now: &PodNow) -> usize {
 }
 
 impl History {
-    /// Takes changes in the order in which they were made. A time that goes back counts as the last one.
+    /// Adds changes in the order in which they were made. A time before the last one is replaced by that.
     pub fn note(&mut self, at_millis: Millis, changes: &[Change]) {
         changes.iter().for_each(|change| self.push(at_millis, change.clone()));
     }
 
-    /// Takes one change.
+    /// Adds one change.
     pub fn push(&mut self, at_millis: Millis, change: Change) {
         let at_millis = self.log.back().map_or(at_millis, |(last, _)| at_millis.max(*last));
         self.weight += weight(&change);
@@ -100,7 +100,7 @@ impl History {
         }
     }
 
-    /// Lets go of moments before that time.
+    /// Removes moments before that time.
     pub fn prune(&mut self, before_millis: Millis) {
         while self.log.front().is_some_and(|(at, _)| *at < before_millis) {
             self.fold_first();
@@ -116,7 +116,7 @@ impl History {
         }
     }
 
-    /// Lets its first model share with the model of now what both know of a pod: once they were stored, each has its own.
+    /// Shares equal pods between the base and the present model: after a restore each has its own copy.
     pub fn share_pods(&mut self, now: &Model) {
         for pod in now.pods.values() {
             if let Some(known) = self.base.pods.get_mut(&pod.uid)
@@ -127,12 +127,12 @@ impl History {
         }
     }
 
-    /// Returns the changes of one object that are kept.
+    /// Returns the stored changes of one object.
     pub fn of(&self, subject: Subject) -> impl Iterator<Item = (Millis, &Change)> {
         self.log.iter().filter(move |(_, change)| change.subject() == subject).map(|(at, change)| (*at, change))
     }
 
-    /// Returns a pod as it was before the first change that is kept; `None` for a later one.
+    /// Returns a pod as it was before the first stored change; `None` if it appeared later.
     pub fn pod_before(&self, pod: Uid) -> Option<&Pod> {
         self.base.pods.get(&pod)
     }
@@ -152,8 +152,7 @@ impl History {
         HistoryCursor { then, log: self.log.iter().peekable() }
     }
 
-    /// Returns the past of a Deployment with its objects, by itself. `now` is the present model, which shows what these
-    /// are.
+    /// Returns the past of a Deployment with its objects. `now` is the present model, which determines those objects.
     pub fn only(&self, now: &Model, deployment: Uid) -> Self {
         let mine = belonging(now, deployment);
         let is_mine = |change: &Change| mine.contains(&change.subject()) || matches!(change, Change::Unseen(..));
@@ -161,9 +160,8 @@ impl History {
         Self::of_changes(self.base.only_of(&mine), self.base_millis, log)
     }
 
-    /// Returns a part of the past of one Deployment, with its state at the end. It lacks what was over before, what
-    /// came later, and other Deployments of its name; and has only ReplicaSets that had pods then, or a revision that
-    /// was rolled out.
+    /// Returns a part of the past of one Deployment, with its state at the end. It leaves out objects that ended before and changes that
+    /// came later, other Deployments of its name, and ReplicaSets without pods in that time unless their revision was rolled out.
     pub fn excerpt(&self, deployment: Uid, from_millis: Millis, to_millis: Millis) -> (Self, Model) {
         let mut walk = self.walk();
         walk.to(from_millis.min(to_millis));
@@ -183,7 +181,7 @@ impl History {
             then
         };
         let mut then = end(&base, &log);
-        // Old ReplicaSets stay in a cluster without pods, as long as it has room for their revisions.
+        // A cluster keeps old ReplicaSets without pods, up to the revision history limit.
         let unused = unused_sets(&then, deployment);
         if !unused.is_empty() {
             let gone = |subject| matches!(subject, Subject::ReplicaSet(uid) if unused.contains(&uid));
@@ -196,7 +194,7 @@ impl History {
         (Self::of_changes(base, Some(from_millis), log), then)
     }
 
-    /// Creates a past of which only the end is known.
+    /// Creates a past that knows only its end.
     pub fn end(base: Model, at_millis: Millis) -> Self {
         Self::of_changes(base, Some(at_millis), VecDeque::new())
     }
@@ -206,26 +204,26 @@ impl History {
         Self { base, base_millis, log, weight }
     }
 
-    /// Returns the changes that are kept, in order, with their times.
+    /// Returns the stored changes, in order, with their times.
     pub fn changes(&self) -> impl Iterator<Item = (Millis, &Change)> {
         self.log.iter().map(|(at, change)| (*at, change))
     }
 
-    /// Returns the last changes, oldest first; `None` if not all of them are kept.
+    /// Returns the last changes, oldest first; `None` if some of them are not stored.
     pub fn last(&self, count: u64) -> Option<impl Iterator<Item = &Change>> {
         let first = self.log.len().checked_sub(usize::try_from(count).ok()?)?;
         Some(self.log.range(first..).map(|(_, change)| change))
     }
 
-    /// Returns the time for sentences of a moment. In a gap of the Deployment it stands still since the last
-    /// observation: that Rollcast did not observe is nobody's doing there.
+    /// Returns the time to use for sentences of a moment. In a gap of the Deployment it is the time of the last observation, so that
+    /// durations do not include the gap.
     pub fn heard_millis(&self, deployment: Uid, at_millis: Millis) -> Millis {
         let gap_since = |change: &Change| match change {
             Change::Gap(_, gap) => (gap.from_millis..gap.to_millis).contains(&at_millis).then_some(gap.from_millis),
             _ => None,
         };
         let since = self.of(Subject::Deployment(deployment)).find_map(|(_, change)| gap_since(change));
-        // The kinds are listed one after the other.
+        // Kinds are listed one after the other.
         let last = || self.changes().map(|(at, _)| at).take_while(|at| *at <= at_millis).last();
         since.map_or(at_millis, |since| last().map_or(since, |last| last.max(since)))
     }
@@ -235,7 +233,7 @@ impl History {
         self.log.back().map(|(at, _)| *at)
     }
 
-    /// Moments before this cannot be told exactly any more.
+    /// Returns the first moment that can be rebuilt exactly.
     pub const fn base_millis(&self) -> Option<Millis> {
         self.base_millis
     }
@@ -258,7 +256,7 @@ pub struct HistoryCursor<'h> {
 }
 
 impl HistoryCursor<'_> {
-    /// Goes on to the model at that time, which is not before the one of the last call.
+    /// Advances to the model at that time, which is not before that of the last call.
     pub fn to(&mut self, at_millis: Millis) -> &Model {
         while let Some((_, change)) = self.log.next_if(|(at, _)| *at <= at_millis) {
             self.then.apply_change(change.clone());
@@ -269,7 +267,7 @@ impl HistoryCursor<'_> {
 
 /// Returns a Deployment, others of its name, and their objects.
 fn belonging(now: &Model, deployment: Uid) -> BTreeSet<Subject> {
-    // Others of the same name are spoken of.
+    // Sentences mention other Deployments of the same name.
     let known = now.deployments.get(&deployment);
     let named = known.into_iter().flat_map(|known| now.find_all(&known.namespace, &known.name));
     let sets = now.sets_of(deployment).map(|set| Subject::ReplicaSet(set.uid));
@@ -283,7 +281,7 @@ impl Model {
         self.only_of(&belonging(self, deployment))
     }
 
-    /// These objects, as far as they are known.
+    /// Returns a model with these objects, as far as they are known.
     fn only_of(&self, mine: &BTreeSet<Subject>) -> Self {
         let mut only = Self::default();
         only.unseen.clone_from(&self.unseen);

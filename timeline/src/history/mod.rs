@@ -1,4 +1,4 @@
-//! Holds the past of a cluster: the log of changes, the model at a moment, and which moment a viewer looks at.
+//! Holds the past of a cluster: the log of changes, the model at a moment, and the moment that a viewer sees.
 //! Owns the [`History`] log and its limits.
 //! Must not know how it is stored, judged or shown.
 

@@ -1,5 +1,4 @@
-//! Playback: which moment a viewer looks at. Pure: the viewer's own clock (milliseconds, any origin) and the live time are
-//! arguments.
+//! Playback: the moment that a viewer sees. Pure: the viewer's own clock (milliseconds, any origin) and the live time are arguments.
 //!
 //! ```text
 //!   Live ──pause, seek──► Still{at} ──play──► Playing{at, since, speed}
@@ -9,22 +8,22 @@
 
 use crate::Millis;
 
-/// The moment that a viewer looks at.
+/// The moment that a viewer sees.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Playback {
-    /// The present, as it goes on.
+    /// The present, as it advances.
     #[default]
     Live,
-    /// One moment of the past, standing still.
+    /// One moment of the past, paused.
     Still {
         /// The moment.
         at_millis: Millis,
     },
-    /// The past from a moment on, as it goes by.
+    /// The past from a moment on, advancing.
     Playing {
-        /// The moment at which it began.
+        /// The moment at which playback began.
         at_millis: Millis,
-        /// The viewer's clock then.
+        /// The viewer's clock at that time.
         since: f64,
         /// Seconds of the past per second of the viewer.
         speed: f64,
@@ -32,11 +31,11 @@ pub enum Playback {
 }
 
 impl Playback {
-    /// The moment to show; `None` for the present.
+    /// Returns the moment to show; `None` for the present.
     pub fn moment(&self, clock: f64, live_millis: Millis) -> Option<Millis> {
         match *self {
             Self::Live => None,
-            // A clock that is set right must not turn a moment into the present.
+            // A correction of the clock must not turn a past moment into the present.
             Self::Still { at_millis } => Some(at_millis),
             Self::Playing { at_millis, since, speed } => {
                 let at = at_millis + ((clock - since) * speed) as Millis;
@@ -45,13 +44,13 @@ impl Playback {
         }
     }
 
-    /// Live once what plays caught up with the present.
+    /// Returns `Live` once playback reached the present.
     #[must_use]
     pub fn settled(self, clock: f64, live_millis: Millis) -> Self {
         if self.moment(clock, live_millis).is_none() { Self::Live } else { self }
     }
 
-    /// Stops at the moment shown, or goes on from it.
+    /// Pauses at the shown moment, or resumes from it.
     #[must_use]
     pub fn toggled(self, clock: f64, live_millis: Millis, speed: f64) -> Self {
         match self {
@@ -60,7 +59,7 @@ impl Playback {
         }
     }
 
-    /// At another moment; a playing one plays on from there. What is not yet is the present.
+    /// Moves to another moment; playback continues from there. A future moment becomes the present.
     #[must_use]
     pub fn sought(self, to_millis: Millis, clock: f64, live_millis: Millis) -> Self {
         match self {
@@ -70,7 +69,7 @@ impl Playback {
         }
     }
 
-    /// Changes the speed. Only a playing viewer has one.
+    /// Changes the speed of playback; has no effect otherwise.
     #[must_use]
     pub fn paced(self, clock: f64, live_millis: Millis, speed: f64) -> Self {
         match (self, self.moment(clock, live_millis)) {
@@ -80,7 +79,7 @@ impl Playback {
     }
 }
 
-/// The next change after a moment, or the last one before it: where a step goes.
+/// Returns the next change after a moment, or the last one before it.
 pub fn step(changes: impl Iterator<Item = Millis>, from_millis: Millis, is_forward: bool) -> Option<Millis> {
     if is_forward { changes.filter(|at| *at > from_millis).min() } else { changes.filter(|at| *at < from_millis).max() }
 }
@@ -105,7 +104,7 @@ mod tests {
         assert_eq!(still.settled(0.0, 3_000), still, "the clock was set back");
         assert_eq!(playing.moment(6_000.0, 6_001), Some(6_000));
         assert_eq!(playing.moment(6_000.0, 6_000), None, "that is the present");
-        // What plays goes on playing from where it is put.
+        // Playback continues from the moment to which it is moved.
         let sought = playing.sought(1_000, 6_000.0, 11_000);
         assert_eq!(sought, Playback::Playing { at_millis: 1_000, since: 6_000.0, speed: 2.0 });
         assert_eq!(playing.sought(11_000, 6_000.0, 11_000), Playback::Live);

@@ -1,6 +1,6 @@
-//! Changes: what one fact altered, small enough to send. A [`Model`] is altered by nothing else.
+//! Changes: the effects of one fact, small enough to send. Nothing else alters a [`Model`].
 //!
-//! `snapshot(a)` and the changes from a to b give `snapshot(b)`, because the server itself gets from a to b by them.
+//! `snapshot(a)` and the changes from a to b give `snapshot(b)`, because the server itself applies these changes to get from a to b.
 
 use std::sync::Arc;
 
@@ -15,39 +15,40 @@ use crate::model::{
 use crate::model::{KubectlVerdict, Limits, PodState, server_only};
 use crate::{Millis, Uid};
 
-/// Revisions of a ReplicaSet that outlive their rollouts. Two controllers that contend for a template give it another one each second.
+/// Maximum number of revisions of a ReplicaSet that outlive their rollouts. Two controllers that contend for a template change it each
+/// second.
 const MOST_REVISIONS: usize = 100;
-/// Changes of the controller of a ReplicaSet that outlive the history of their time.
+/// Maximum number of changes of a ReplicaSet's controller that outlive the history of their time.
 const MOST_OWNER_CHANGES: usize = 100;
 
-/// One alteration of the model.
+/// One change of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Change {
-    /// A Deployment appeared, or is sent whole.
+    /// A Deployment appeared, or all of it is sent.
     Deployment(Box<Deployment>),
     /// Its spec or status changed.
     DeploymentNow(Uid, Box<DeploymentNow>),
     /// The rollout at this index started or changed; pruned ones count.
     Rollout(Uid, u32, Box<Rollout>),
-    /// The cluster was not observed for a while. A gap that touches the last one is joined with it.
+    /// The cluster was not observed for a while. A gap that touches the last one is merged with it.
     Gap(Uid, Gap),
     /// The limits of its strategy changed.
     Limits(Uid, Millis, Limits),
     /// It was deleted.
     DeploymentDeleted(Uid, Millis),
-    /// A ReplicaSet appeared, or is sent whole.
+    /// A ReplicaSet appeared, or all of it is sent.
     ReplicaSet(Box<ReplicaSet>),
     /// Its spec or status changed.
     ReplicaSetNow(Uid, Box<ReplicaSetNow>),
     /// It has another controller, or none, from then on.
     ReplicaSetOwner(Uid, Option<Uid>, Millis),
-    /// It carries another revision.
+    /// It has another revision.
     ReplicaSetRevision(Uid, u64, Option<Millis>),
     /// Its `spec.replicas` changed.
     Scale(Uid, Scale),
     /// It was deleted.
     ReplicaSetRemoved(Uid, Millis, RemovedBecause),
-    /// A Pod appeared, or is sent whole.
+    /// A Pod appeared, or all of it is sent.
     Pod(Box<Pod>),
     /// It entered a state.
     PodState(Uid, PodState, Millis),
@@ -57,21 +58,21 @@ pub enum Change {
     PodReleased(Uid, Millis),
     /// A ReplicaSet adopted it.
     PodAdopted(Uid, Uid, Millis),
-    /// Why it is or was deleted. A better cause may follow within a moment.
+    /// Why it is or was deleted. A more precise reason may follow shortly after.
     PodEnds(Uid, EndReason),
     /// Old history is removed: of the named Deployment, or of objects that belong to none.
     Pruned(Option<Uid>, Box<Pruned>),
-    /// A mark was made.
+    /// A mark was added.
     Mark(Uid, #[serde(with = "server_only")] Mark),
     /// Its story has a new entry, or an entry has a new version.
     Story(Uid, #[serde(with = "server_only")] Box<Entry>),
-    /// An entry of its story is removed, or became part of another one.
+    /// An entry of its story is removed, or merged into another one.
     StoryTaken(Uid, u64),
     /// The kubectl verdict changed.
     Verdict(Uid, Millis, KubectlVerdict),
-    /// An Event about it or what belongs to it; replaces an earlier one with the same UID.
+    /// An Event about it or its objects; replaces an earlier one with the same UID.
     Event(Uid, #[serde(with = "server_only")] Box<Event>),
-    /// A kind may not be listed from then on, in a namespace or in all; `None` when it may again.
+    /// Rollcast may not list a kind from then on, in a namespace or in all; `None` when it may again.
     Unseen(Kind, Option<String>, Option<Millis>),
 }
 
@@ -80,9 +81,9 @@ pub enum Change {
 pub struct Pruned {
     /// Entries before this time leave the Deployment's lists; `None` removes the Deployment itself.
     pub before_millis: Option<Millis>,
-    /// Pods taken out.
+    /// Removed pods.
     pub pods: Vec<Uid>,
-    /// ReplicaSets taken out.
+    /// Removed ReplicaSets.
     pub sets: Vec<Uid>,
 }
 
@@ -100,7 +101,7 @@ pub enum Subject {
 }
 
 impl Change {
-    /// Returns whether the change travels to viewers. The others alter only what sentences are made of.
+    /// Returns whether the change is sent to viewers. The others affect only sentences.
     pub const fn travels(&self) -> bool {
         !matches!(
             self,
@@ -270,7 +271,7 @@ impl Model {
     }
 }
 
-/// Prunes the lists of a Deployment. The state at `before` stays known: a rollout goes if the next had started by then.
+/// Prunes the lists of a Deployment. The state at `before` stays known: a rollout is removed if the next one had started by then.
 fn prune_lists(deployment: &mut Deployment, before: Millis) {
     let is_over = |next: &Rollout| next.started_millis.is_some_and(|at| at <= before);
     let over = deployment.rollouts.iter().skip(1).take_while(|next| is_over(next)).count();
@@ -287,7 +288,7 @@ fn prune_lists(deployment: &mut Deployment, before: Millis) {
     deployment.kept_since_millis = Some(deployment.kept_since_millis.map_or(before, |known| known.max(before)));
 }
 
-/// A ReplicaSet that takes a pod over from another one released it in the same moment.
+/// Records an adoption. A ReplicaSet that takes over a pod of another one released it at the same moment.
 fn adopt(releases: &mut Vec<Release>, owner: Uid, at_millis: Millis) {
     match releases.last_mut() {
         Some(open) if open.adopted.is_none() => open.adopted = Some((at_millis, owner)),
@@ -295,7 +296,7 @@ fn adopt(releases: &mut Vec<Release>, owner: Uid, at_millis: Millis) {
     }
 }
 
-/// Lets go of revisions beyond [`MOST_REVISIONS`]. The first stays (later ones tell of rollbacks), and the one that it carried at `before`.
+/// Removes revisions beyond [`MOST_REVISIONS`]. The first one stays (it shows later rollbacks), and so does the one at `before`.
 fn prune_revisions(revisions: &mut Vec<(u64, Option<Millis>)>, before: Millis) {
     let old = revisions.iter().skip(2).take_while(|(_, since)| since.is_none_or(|at| at <= before)).count();
     let surplus = old.min(revisions.len().saturating_sub(MOST_REVISIONS));
@@ -304,30 +305,30 @@ fn prune_revisions(revisions: &mut Vec<(u64, Option<Millis>)>, before: Millis) {
     }
 }
 
-/// Lets go of changes of the controller beyond [`MOST_OWNER_CHANGES`]. The last one until `before` stays: it tells who controlled the
-/// ReplicaSet then.
+/// Removes changes of the controller beyond [`MOST_OWNER_CHANGES`]. The last one until `before` stays, because it names the controller at
+/// that time.
 fn prune_owner_changes(changes: &mut Vec<(Millis, Option<Uid>)>, before: Millis) {
     let old = changes.iter().skip(1).take_while(|(at, _)| *at <= before).count();
     let surplus = old.min(changes.len().saturating_sub(MOST_OWNER_CHANGES));
     changes.drain(..surplus);
 }
 
-/// Lets go of states that are over before `before`.
+/// Removes states that ended before `before`.
 fn prune_states(pod: &mut Pod, before: Millis) {
     let (start, last) = kept_states(pod, before);
     let mut index = 0..;
     pod.states.retain(|_| index.next().is_none_or(|index| index == 0 || index == start || index >= last));
 }
 
-/// Counts the states that can go.
+/// Counts the states that can be removed.
 pub(crate) fn prunable_states(pod: &Pod, before: Millis) -> usize {
     let (start, last) = kept_states(pod, before);
     last - 1 - usize::from((1..last).contains(&start))
 }
 
-/// Returns the indexes of two states that stay, besides the first (it is when the pod was first seen): the one in which the pod was
-/// available first, which tells how long its start took, and the one that it was in at `before`, with all that follow. Neighbours stay
-/// different.
+/// Returns the indexes of two states that stay. The first state also stays (it begins when the pod was first observed). The returned ones
+/// are the first in which the pod was available, which gives the duration of its start, and the one at `before`, which stays with all that
+/// follow. Neighbours stay different.
 fn kept_states(pod: &Pod, before: Millis) -> (usize, usize) {
     let start = pod.states.iter().position(|(state, _)| *state == PodState::Available).unwrap_or(0);
     let last = pod.states.iter().skip(2).take_while(|(_, at)| *at < before).count() + 1;
@@ -336,8 +337,8 @@ fn kept_states(pod: &Pod, before: Millis) -> (usize, usize) {
     (start, if last > 1 && state(earlier) == state(last) { last - 1 } else { last })
 }
 
-/// Counts the releases that can go: all but the last one before `before`, which tells who controlled the pod then. Of a pod that
-/// several controlled, the one before it stays too, which tells who released it.
+/// Counts the releases that can be removed: all but the last one before `before`, which determines the controller of the pod then. For a
+/// pod with several controllers the one before it stays too, because it names who released the pod.
 pub(crate) fn prunable_releases(pod: &Pod, before: Millis) -> usize {
     let old = pod.releases.iter().take_while(|release| release.at_millis < before).count();
     old.saturating_sub(if pod.owners.len() > 1 { 2 } else { 1 })
@@ -374,7 +375,7 @@ fn keep_event(events: &mut Vec<Event>, event: Event) {
     let is_over = |known: &Event| event.reason == "Pulled" && is_pull(known) && known.about == event.about;
     events.retain(|known| known.uid != event.uid && !is_over(known));
     if events.len() >= Event::MOST {
-        // Pulls first, then the reason that most of them have: many that say the same must not take the place of the one that says why.
+        // Counts pulls first, then the most frequent reason: many equal Events must not replace the one that gives the cause.
         let alike = |one: &Event| match is_pull(one) {
             true => usize::MAX,
             false => events.iter().filter(|known| known.reason == one.reason).count(),

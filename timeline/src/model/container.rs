@@ -1,67 +1,67 @@
-//! A container of a pod: its part in the pod, its state, and how it ended.
+//! A container of a pod: its role in the pod, its state, and how it ended.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 
-/// Exits from which on a crash is a loop.
+/// Number of exits from which on crashes count as a loop.
 pub const LOOP_EXITS: u32 = 2;
 /// The kubelet forgets exits before a run of this length, whatever its longest back-off is.
 pub const FORGETS_MILLIS: Millis = 600_000;
-/// A container has recovered after this time without an exit, at the earliest.
+/// Minimum time without an exit after which a container has recovered.
 const RECOVERS_MILLIS: Millis = 60_000;
-/// The kubelet's first back-off, after the second exit; it doubles with each exit. Kubelets may be told shorter ones, and no longer ones
-/// (`crashLoopBackOff` in their configuration).
+/// The kubelet's first back-off, after the second exit; it doubles with each exit. The kubelet's configuration (`crashLoopBackOff`) can
+/// shorten it, but not lengthen it.
 const FIRST_BACK_OFF_MILLIS: Millis = 10_000;
 /// The kubelet's longest back-off.
 pub const LONGEST_BACK_OFF_MILLIS: Millis = 300_000;
 
-/// A container and what its status says.
+/// A container and its status.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
     /// `name`.
     pub name: String,
-    /// Its part in the pod.
+    /// Its role in the pod.
     pub role: Role,
     /// `state`; `None` when `containerStatuses` does not mention it.
     pub state: Option<ContainerState>,
-    /// `restartCount`: how often it was started again.
+    /// `restartCount`.
     pub restarts: u32,
     /// It ended, and its own restart policy does not start it again.
     pub is_final: bool,
-    /// The kubelet starts all containers of its pod again if it ends with some exit codes (`restartPolicyRules`).
+    /// The kubelet restarts all containers of its pod if it ends with certain exit codes (`restartPolicyRules`).
     pub restarts_all: bool,
-    /// Its last end: `state.terminated`, else `lastState.terminated`. In a box, as most containers have none.
+    /// Its last end: `state.terminated`, else `lastState.terminated`. Boxed, as most containers have none.
     pub last_exit: Option<Box<Exit>>,
-    /// Of one that ended since its last restart: its end before that, `lastState.terminated`. `None` while its last end is that one.
+    /// For a container that ended since its last restart: the end before that restart, `lastState.terminated`. `None` otherwise.
     pub exit_before_restart: Option<Box<Exit>>,
     /// `running.startedAt`, the kubelet's clock.
     pub started_millis: Option<Millis>,
     /// `started` is false: its startup probe has not passed.
     pub is_in_startup: bool,
-    /// The image that it waits for; empty where it waits for something else.
+    /// The image that it waits for; empty if it does not wait for an image.
     pub waits_for_image: String,
-    /// Number of ends that were observed before; 0 in a fact.
+    /// Number of earlier ends that were observed; 0 in a fact.
     pub exits_before: u32,
-    /// When the first restart since its pod is known arrived, and whether it was seen when it happened; `None` in a fact.
+    /// Arrival of the first restart since the pod is known, and whether it was observed when it happened; `None` in a fact.
     pub first_restart: Option<(Millis, bool)>,
 }
 
 impl Container {
-    /// Creates a container of which nothing is known yet.
+    /// Creates a container without a status.
     pub fn new(name: String, role: Role) -> Self {
         Self { name, role, ..Self::default() }
     }
 
-    /// Returns reason and message of a container that waits; `None` for others.
+    /// Returns reason and message of a waiting container; `None` for others.
     pub fn waiting(&self) -> Option<(&str, &str)> {
         let Some(ContainerState::Waiting { reason, message }) = &self.state else { return None };
         Some((reason, message))
     }
 
-    /// Counts the ends that were seen: each restart comes after an exit, and a container that ran and does not run ended once more. Of one
-    /// that the kubelet cannot find any more, or has removed, it counts the restart together with the end (`convertToAPIContainerStatuses`
-    /// in `kubelet_pods.go`).
+    /// Counts the observed ends: each restart follows an exit, and a container that ran and does not run ended once more. If the kubelet
+    /// cannot find a container any more, or removed it, the restart is counted together with the end (`convertToAPIContainerStatuses` in
+    /// `kubelet_pods.go`).
     pub fn exits(&self) -> u32 {
         let is_counted =
             |exit: &Exit| self.restarts > 0 && matches!(exit.reason.as_str(), STATUS_UNKNOWN | RESTARTING_ALL);
@@ -70,24 +70,23 @@ impl Container {
         self.restarts.saturating_add(u32::from(is_ended)).max(self.exits_before)
     }
 
-    /// Returns the container as it was restarted last, without an end since then.
+    /// Returns the container as it was after its last restart, without a later end.
     pub fn as_restarted(&self) -> Self {
         let last_exit = self.exit_before_restart.as_ref().or(self.last_exit.as_ref()).cloned();
         Self { last_exit, exit_before_restart: None, ..self.clone() }
     }
 
-    /// Counts the restarts since it was like `before`, in a pod that `is_over` or not. A status that begins anew, and then remembers, tells
-    /// of no new ones. The end that it tells of now is none, either.
+    /// Counts the restarts since `before`, in a pod that `is_over` or not. A status that was reset and then restored contains no new
+    /// restarts, and its present end is not a restart.
     pub fn restarts_since(&self, before: &Self, is_over: bool) -> u32 {
         let ends = self.exits() - self.restarts;
         let counted = before.restarts.max(before.exits_before.saturating_sub(ends));
         self.restarts.saturating_sub(counted + u32::from(self.is_lost(is_over)))
     }
 
-    /// Returns whether the last restart was counted and never happened: the kubelet lost the container while it ran
-    /// (`convertToAPIContainerStatuses` in `kubelet_pods.go`), and its pod ended (`TerminatePod` in
-    /// `status_manager.go`). Until that is written the container waits, in a pod that `is_over` and starts nothing any
-    /// more.
+    /// Returns whether the last restart was counted but never happened: the kubelet lost the container while it ran
+    /// (`convertToAPIContainerStatuses` in `kubelet_pods.go`), and its pod ended (`TerminatePod` in `status_manager.go`). Until the end is
+    /// written the container waits, in a pod that `is_over` and starts nothing any more.
     pub fn is_lost(&self, is_over: bool) -> bool {
         let is_unknown = |reason: &str| reason == STATUS_UNKNOWN;
         let is_missing = match &self.state {

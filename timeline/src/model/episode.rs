@@ -11,20 +11,20 @@ pub enum EpisodeKind {
     /// A revision was rolled out, whatever else happened.
     #[default]
     Rollout,
-    /// The number of replicas changed, and nothing was lost.
+    /// The number of replicas changed, and no pod was lost.
     Scaling,
-    /// Pods were deleted, evicted or lost with their node, and replaced; or containers were restarted because the spec of their pod was
+    /// Pods were deleted, evicted or lost with their node, and replaced; or containers were restarted because the spec of their pod
     /// changed.
     Recovery,
-    /// Containers restarted for another reason, pods failed, the next ReplicaSet was refused, or pods were not available for a reason
-    /// that is not known.
+    /// Containers restarted for another reason, pods failed, the next ReplicaSet was refused, or pods were not available for an unknown
+    /// reason.
     Failure,
     /// The workload was deleted.
     Deletion,
 }
 
 names! {
-    /// Its name in addresses and in the index of history.
+    /// Returns its name in addresses and in the index of history.
     EpisodeKind {
         Rollout => "rollout",
         Scaling => "scaling",

@@ -1,21 +1,21 @@
-//! Events of the API server, as they are kept.
+//! Events of the API server, as the model stores them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Millis, Uid};
 
-/// An Event, kept to illustrate the story and to say what is waited for.
+/// An Event, which illustrates the story and explains waiting.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// UID of the Event.
     pub uid: Uid,
-    /// When it last happened, by the clock of who says it, or its arrival.
+    /// When it last happened, by the clock of its sender, or its arrival.
     pub at_millis: Millis,
-    /// Kind and name of what it is about.
+    /// Kind and name of its object.
     pub about: (String, String),
-    /// The container that it is about; empty where it names none.
+    /// The container in its message; empty if it names none.
     pub container: String,
-    /// That container is an ephemeral one.
+    /// Whether that container is an ephemeral one.
     pub is_ephemeral: bool,
     /// `reason`.
     pub reason: String,
@@ -23,15 +23,15 @@ pub struct Event {
     pub message: String,
     /// Number of times that it happened.
     pub count: u32,
-    /// `type` is Warning; others explain what is waited for, and are not told.
+    /// Whether its `type` is Warning; others explain waiting, and do not appear in the story.
     pub is_warning: bool,
 }
 
 impl Event {
-    /// Longest message that is kept, in bytes.
+    /// Maximum length of a stored message, in bytes.
     pub const LONGEST: usize = 1024;
-    /// Most Events that are kept per Deployment; the oldest of the most frequent reason goes first.
+    /// Maximum number of stored Events per Deployment; the oldest of the most frequent reason is removed first.
     pub const MOST: usize = 40;
-    /// Kind of what it is about in the story, where it stands for equal Events of several pods: with the name of their ReplicaSet.
+    /// Kind of object in the story if one line stands for equal Events of several pods; the name is that of their ReplicaSet.
     pub const PODS: &str = "Pods of ReplicaSet";
 }

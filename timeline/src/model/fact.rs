@@ -1,7 +1,7 @@
-//! Facts: what was observed of one object, in the core's own words. The only way into a [`crate::Timeline`].
+//! Facts: reduced observations of one object. The only input of a [`crate::Timeline`].
 //!
-//! A fact carries the fields that the timeline shows or derives from and nothing else; the maker of facts (the
-//! server's `translate`) decides what an absent Kubernetes field means, so there is no "maybe missing" number here.
+//! A fact has the fields that the timeline shows or derives from and no others. The creator of facts (the server's `translate`) decides
+//! what an absent Kubernetes field means, so numbers here are never optional for that reason alone.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{Millis, Uid};
 
 pub use super::container::{Container, ContainerState, Exit, RESTARTING_ALL, Role, STATUS_UNKNOWN};
 
-/// The kinds of objects that facts speak about, owners before what they own.
+/// The kinds of objects in facts, owners before what they own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// `apps/v1` Deployment.
@@ -27,7 +27,7 @@ pub enum Kind {
 }
 
 names! {
-    /// The kind as Kubernetes spells it.
+    /// Returns the kind as Kubernetes spells it.
     Kind {
         Deployment => "Deployment",
         ReplicaSet => "ReplicaSet",
@@ -58,7 +58,7 @@ impl Kind {
     }
 }
 
-/// One observation.
+/// One observation of an object or a kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fact {
     /// A Deployment as it is now.
@@ -67,26 +67,26 @@ pub enum Fact {
     ReplicaSet(Box<ReplicaSetFact>, Seen),
     /// A Pod as it is now.
     Pod(Box<PodFact>, Seen),
-    /// An Event. It illustrates the story and never drives it.
+    /// An Event. It illustrates the story and never changes the model's state.
     Event(Box<EventFact>),
-    /// A list of one kind is complete: known objects of that kind that are not in `present` are gone.
+    /// A list of one kind is complete: known objects of that kind that are not in `present` were deleted.
     Listed {
         /// Kind that was listed.
         kind: Kind,
-        /// The namespace the list was limited to, or every namespace.
+        /// The namespace of the list; `None` for all namespaces.
         namespace: Option<String>,
-        /// The UIDs that the list held.
+        /// The UIDs in the list.
         present: Vec<Uid>,
-        /// For another list after the first: nothing was observed from then until now, so what happened is not known.
+        /// For later lists than the first: since when nothing was observed; what happened until now is unknown.
         gap_since_millis: Option<Millis>,
     },
-    /// A kind may not be listed any more, or may be again: what is known of it is of then.
+    /// Rollcast may not list a kind any more, or may again. Meanwhile its data is outdated.
     Unseen {
         /// The kind.
         kind: Kind,
-        /// The namespace, or every namespace.
+        /// The namespace; `None` for all namespaces.
         namespace: Option<String>,
-        /// When it was seen last, if it may not be listed now.
+        /// When it was observed last, if Rollcast may not list it now.
         since_millis: Option<Millis>,
     },
 }
@@ -107,13 +107,13 @@ impl Fact {
 /// The way in which an object was observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Seen {
-    /// In a list. In the first list of its kind, what happened before is not known.
+    /// In a list. What happened before the first list of its kind is unknown.
     InList,
-    /// In the watch event that says it is there since the watch's position: it was made since then.
+    /// In a watch event ADDED after the list: the object was created since then.
     Added,
-    /// In the watch event that says it was modified.
+    /// In a watch event MODIFIED.
     Modified,
-    /// In the watch event that says it was deleted; the fields are its last ones.
+    /// In a watch event DELETED; the fields are the last ones.
     Deleted,
 }
 
@@ -128,9 +128,9 @@ pub struct Meta {
     pub name: String,
     /// `metadata.creationTimestamp`, the API server's clock, whole seconds.
     pub created_at_millis: Millis,
-    /// The owner with `controller: true`, if it is of the kind that we follow for this object.
+    /// The owner with `controller: true`, if it is of the kind that Rollcast follows for this object.
     pub controller: Option<Uid>,
-    /// `metadata.resourceVersion`, where it is a number: of two changes in one cluster the smaller one came first.
+    /// `metadata.resourceVersion` if it is a number: of two changes in one cluster the smaller one came first.
     pub version: Option<u64>,
 }
 
@@ -161,7 +161,7 @@ pub enum Strategy {
 /// A condition of an object's status.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condition {
-    /// "True", "False" or "Unknown" as a word of our own.
+    /// The condition's `status`.
     pub status: ConditionStatus,
     /// Machine-readable reason; empty when absent.
     pub reason: String,
@@ -180,7 +180,7 @@ pub enum ConditionStatus {
     True,
     /// `"False"`.
     False,
-    /// `"Unknown"`, or a word Kubernetes does not use.
+    /// `"Unknown"`, or a value that Kubernetes does not use.
     #[default]
     Unknown,
 }
@@ -210,14 +210,14 @@ pub struct Image {
 pub struct DeploymentFact {
     /// Identity, creation and version.
     pub meta: Meta,
-    /// What the model keeps as it was observed last.
+    /// The fields that change, as last observed.
     pub now: DeploymentNow,
 }
 
 /// A Deployment as last observed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeploymentNow {
-    /// `metadata.labels`: lists are searched by them.
+    /// `metadata.labels`, for searches of lists.
     #[serde(with = "server_only")]
     pub labels: BTreeMap<String, String>,
     /// `metadata.generation`.
@@ -230,7 +230,7 @@ pub struct DeploymentNow {
     /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.
     #[serde(with = "server_only")]
     pub restarted_at: Option<String>,
-    /// Hash of the whole pod template, fields that are not decoded included; `None` where it is not known.
+    /// Hash of the whole pod template, including fields that are not decoded; `None` if it is not known.
     #[serde(with = "server_only")]
     pub template: Option<u64>,
     /// Hash of the pod template without the annotation `restartedAt`: equal before and after `kubectl rollout restart`.
@@ -245,7 +245,7 @@ pub struct DeploymentNow {
 }
 
 impl DeploymentNow {
-    /// Returns when the condition that says that the progress deadline passed moved last, by the API server's clock.
+    /// Returns when the condition for a passed progress deadline changed last, by the API server's clock.
     pub fn deadline_passed_millis(&self) -> Option<Millis> {
         let told = self.status.progressing.as_ref().filter(|told| told.reason == "ProgressDeadlineExceeded")?;
         Some(told.last_update_millis.unwrap_or_default())
@@ -308,7 +308,7 @@ pub struct ReplicaSetFact {
     pub restarted_at: Option<String>,
     /// Label `pod-template-hash`.
     pub template_hash: String,
-    /// What the model keeps as it was observed last.
+    /// The fields that change, as last observed.
     pub now: ReplicaSetNow,
 }
 
@@ -329,25 +329,25 @@ pub struct ReplicaSetNow {
     /// Annotation `kubernetes.io/change-cause`, which the controller copies from the Deployment.
     #[serde(with = "server_only")]
     pub change_cause: Option<String>,
-    /// The tool that deploys it and what it calls that: "Helm release web"; empty where none is known.
+    /// The tool that deploys it and its name there: "Helm release web"; empty if unknown.
     #[serde(with = "server_only")]
     pub managed_by: String,
     /// Label `app.kubernetes.io/version`; empty when absent.
     #[serde(with = "server_only")]
     pub version: String,
-    /// Hash of the whole pod template without the label `pod-template-hash`: the one of a Deployment with the same template.
-    /// `None` where it is not known.
+    /// Hash of the whole pod template without the label `pod-template-hash`: equal to that of a Deployment with the same template. `None`
+    /// if it is not known.
     #[serde(with = "server_only")]
     pub template: Option<u64>,
-    /// Longest time that the probes of its containers may take until a pod is ready: of the startup and the readiness probe
-    /// together, initialDelaySeconds + periodSeconds × the larger threshold, of the container that takes longest. 0 without probes.
+    /// Maximum time that the probes of its containers may take until a pod is ready: of the startup and the readiness probe together,
+    /// initialDelaySeconds + periodSeconds × the larger threshold, of the slowest container. 0 without probes.
     pub probe_millis: Millis,
     /// Condition `ReplicaFailure`: the API server refuses its pods.
     #[serde(with = "server_only")]
     pub failure: Option<Condition>,
 }
 
-/// `spec.replicas` of a ReplicaSet, and what its `status` reports.
+/// `spec.replicas` of a ReplicaSet, and the counts of its `status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ReplicaSetCounts {
     /// `spec.replicas`.
@@ -367,7 +367,7 @@ pub struct PodFact {
     pub deletion_at_millis: Option<Millis>,
     /// `spec.nodeName`.
     pub node: Option<String>,
-    /// `status.nominatedNodeName`: where the scheduler makes room for it, or another program expects it.
+    /// `status.nominatedNodeName`: the node on which the scheduler makes room for it, or another program expects it.
     pub nominated_node: Option<String>,
     /// `status.phase`.
     pub phase: Phase,
@@ -383,11 +383,11 @@ pub struct PodFact {
     pub disruption: Option<String>,
     /// `controller.kubernetes.io/pod-deletion-cost`; 0 when absent.
     pub deletion_cost: i32,
-    /// `spec.terminationGracePeriodSeconds` is 0: it is gone at once, whoever deletes it.
+    /// `spec.terminationGracePeriodSeconds` is 0: a deletion removes it at once.
     pub is_graceless: bool,
     /// Containers in the order of the spec: init containers first.
     pub containers: Vec<Container>,
-    /// Conditions that are worth a look: readiness gates, and Kubernetes' own ones that are not as they should be.
+    /// Notable conditions: readiness gates, and Kubernetes' own ones with an unusual status.
     pub conditions: Vec<PodCondition>,
 }
 
@@ -415,34 +415,34 @@ pub enum Phase {
     Succeeded,
     /// All containers ended, at least one with another exit code than 0.
     Failed,
-    /// `Unknown`, absent, or a word Kubernetes does not use.
+    /// `Unknown`, absent, or a value that Kubernetes does not use.
     #[default]
     Unknown,
 }
 
 impl Phase {
-    /// Returns whether all containers ended, for good.
+    /// Returns whether all containers ended and will not restart.
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed)
     }
 }
 
-/// An Event (`v1`), reduced. Events come seconds late, are folded and dropped: texts to show, nothing to derive from.
+/// An Event (`v1`), reduced. Events arrive seconds late, are folded and dropped: they are shown, and nothing is derived from them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventFact {
     /// `metadata.uid`.
     pub uid: Uid,
-    /// `metadata.namespace`, which is also that of what it is about.
+    /// `metadata.namespace`, which is also that of its object.
     pub namespace: String,
-    /// The UID of what it is about.
+    /// UID of its object.
     pub about: Uid,
-    /// Kind of what it is about, as Kubernetes spells it.
+    /// Kind of its object, as Kubernetes spells it.
     pub about_kind: String,
-    /// Name of what it is about.
+    /// Name of its object.
     pub about_name: String,
-    /// The container that it is about; empty where it names none.
+    /// The container in its message; empty if it names none.
     pub container: String,
-    /// That container is an ephemeral one.
+    /// Whether that container is an ephemeral one.
     pub is_ephemeral: bool,
     /// `reason`.
     pub reason: String,
@@ -452,6 +452,6 @@ pub struct EventFact {
     pub is_warning: bool,
     /// Number of times that it happened.
     pub count: u32,
-    /// When it last happened, by the clock of who says it; `None` when it does not tell.
+    /// When it last happened, by the clock of its sender; `None` if it has no time.
     pub last_millis: Option<Millis>,
 }

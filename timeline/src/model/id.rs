@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// `metadata.uid`. Kubernetes makes these as UUIDs; text is the canonical lower-case form with hyphens, and only that
-/// form is accepted, so that what is printed is byte for byte what the cluster said.
+/// `metadata.uid`. Kubernetes creates UUIDs. The text is the canonical lower-case form with hyphens, and only that form is accepted, so
+/// that the output is byte for byte that of the cluster.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uid(u128);
 

@@ -1,4 +1,4 @@
-//! Holds everything known of a cluster: facts as they arrive, the objects, their story as data, and the changes of them.
+//! Holds everything known about a cluster: facts as they arrive, the objects, their story as data, and the changes of them.
 //! Owns the types, identity ([`Uid`]), ordered tables, and [`Model::apply_change`], the only way to alter a [`Model`].
 //! Must not know what anything means: no Kubernetes rule, no judgement, no sentence.
 

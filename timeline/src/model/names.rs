@@ -1,10 +1,10 @@
 //! Enums whose variants have names, in one table each.
 
-/// Gives an enum `ALL`, `name` with the documentation that is told, and `from_name`.
+/// Adds `ALL`, `name` (with the given documentation) and `from_name` to an enum.
 macro_rules! names {
     ($(#[$doc:meta])* $type:ident { $($variant:ident => $name:literal,)* }) => {
         impl $type {
-            /// Every one, in the order of the enum.
+            /// Every variant, in the order of the enum.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
 
             $(#[$doc])*

@@ -1,10 +1,10 @@
-//! The model: everything known, in the form that viewers hold too. Changed only through [`Model::apply_change`].
+//! The model: all known objects, in the form that viewers hold too. Changed only through [`Model::apply_change`].
 //!
-//! Starts are stored, ends derived: a pod's life is an ordered list of (state, since). Times are arrival times unless a
-//! field says otherwise.
+//! Starts are stored, ends derived: a pod's life is an ordered list of (state, since). Times are arrival times unless a field says
+//! otherwise.
 //!
-//! Less than this travels to viewers ([`crate::wire`]): fields that are [`server_only`] are what sentences are made of, and
-//! sentences travel as sentences ([`crate::wire::Said`]). In a viewer's model they are empty.
+//! Viewers receive only a part ([`crate::wire`]): fields that are [`server_only`] are the input of sentences, and viewers receive finished
+//! sentences ([`crate::wire::Said`]). In a viewer's model these fields are empty.
 
 use std::collections::BTreeMap;
 
@@ -24,15 +24,15 @@ use crate::{Millis, Uid};
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(from = "StoredModel")]
 pub struct Model {
-    /// Every Deployment seen, also those that are gone.
+    /// Every observed Deployment, including deleted ones.
     pub deployments: Table<Deployment>,
-    /// Every ReplicaSet seen, also those that are gone.
+    /// Every observed ReplicaSet, including deleted ones.
     pub replica_sets: Table<ReplicaSet>,
     /// Every Pod that a ReplicaSet controlled at some time.
     pub pods: Table<Pod>,
-    /// Kinds that may not be listed now, in a namespace or in all, and since when: what is known of them is of then. It does not travel.
+    /// Kinds that Rollcast may not list now, in a namespace or in all, and since when: their data is outdated. Not sent to viewers.
     pub unseen: BTreeMap<(Kind, Option<String>), Millis>,
-    /// ReplicaSets by the Deployments, and pods by the ReplicaSets, that ever controlled them.
+    /// ReplicaSets by the Deployments that ever controlled them, and pods by ReplicaSets.
     #[serde(skip)]
     pub(super) sets_of: Links,
     #[serde(skip)]
@@ -44,7 +44,7 @@ pub struct Model {
     pub(super) pod_index: PodIndex,
 }
 
-/// Indexes follow from the rest.
+/// Ignores indexes, which follow from the rest.
 impl PartialEq for Model {
     fn eq(&self, other: &Self) -> bool {
         (&self.deployments, &self.replica_sets, &self.pods, &self.unseen)
@@ -101,7 +101,7 @@ pub struct Deployment {
     pub created_at_millis: Millis,
     /// Arrival of the first observation.
     pub first_seen_millis: Millis,
-    /// It came with the first list: what was before is not known.
+    /// It came with the first list: its earlier history is unknown.
     pub from_first_list: bool,
     /// When its deletion arrived; `None` while it exists.
     pub deleted_millis: Option<Millis>,
@@ -109,40 +109,40 @@ pub struct Deployment {
     pub now: DeploymentNow,
     /// Every change of the revision annotation, in order.
     pub rollouts: Vec<Rollout>,
-    /// Moments that are no rollout and no scale step.
+    /// Moments that are neither a rollout nor a scale step.
     #[serde(with = "server_only")]
     pub marks: Vec<Mark>,
-    /// The limits of its strategy, with the moments in which they changed.
+    /// The limits of its strategy, with the times of their changes.
     pub limits: Vec<(Millis, Limits)>,
-    /// Its story, in the order of writing: each entry as it was decided when it happened.
+    /// Its story, in the order of writing. Each entry keeps what was decided when it happened.
     #[serde(with = "server_only")]
     pub story: Vec<Entry>,
-    /// The verdict of `kubectl rollout status`, with the moments in which it changed.
+    /// The verdict of `kubectl rollout status`, with the times of its changes.
     #[serde(with = "server_only")]
     pub verdicts: Vec<(Millis, KubectlVerdict)>,
-    /// Stretches of time without observation, in order, not touching each other.
+    /// Stretches of time without observation, in order and not adjacent.
     pub gaps: Vec<Gap>,
-    /// Events about it and what belongs to it, by arrival: Warnings, and those that say what is waited for.
+    /// Events about it and its objects, by arrival: Warnings, and those that explain waiting.
     #[serde(with = "server_only")]
     pub events: Vec<Event>,
-    /// History before this time is not kept; `None` while everything seen is still there.
+    /// Start of the stored history; `None` while nothing was pruned.
     pub kept_since_millis: Option<Millis>,
-    /// Number of rollouts that retention pruned; they came before the first one that is kept.
+    /// Number of rollouts that retention pruned; they came before the first stored one.
     pub rollouts_pruned: u32,
 }
 
 impl Deployment {
-    /// Returns whether it is gone or being deleted: what belongs to it goes with it.
+    /// Returns whether it is deleted or being deleted, and its objects with it.
     pub const fn is_over(&self) -> bool {
         self.deleted_millis.is_some() || self.now.deleting
     }
 
-    /// Returns the begin of its known history: nothing before can be shown.
+    /// Returns the beginning of its known history: nothing before can be shown.
     pub fn known_since_millis(&self) -> Millis {
         self.kept_since_millis.unwrap_or(self.first_seen_millis)
     }
 
-    /// Counts the rollouts that were seen, pruned ones included.
+    /// Counts the observed rollouts, pruned ones included.
     pub const fn rollouts_seen(&self) -> u32 {
         self.rollouts_pruned + self.rollouts.len() as u32
     }
@@ -151,14 +151,14 @@ impl Deployment {
 /// A stretch of time without observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
-    /// The last word before it.
+    /// The last observation before it.
     pub from_millis: Millis,
     /// Arrival of the list that ended it.
     pub to_millis: Millis,
 }
 
 impl Gap {
-    /// Returns whether the gap is shorter than a second, and so is not told.
+    /// Returns whether the gap is shorter than a second, and so is not shown.
     pub const fn is_short(&self) -> bool {
         self.to_millis - self.from_millis < 1_000
     }
@@ -168,29 +168,29 @@ impl Gap {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum KubectlVerdict {
-    /// The controller has not seen the spec yet.
+    /// The controller has not observed the spec yet.
     #[default]
     NotObserved,
     /// No progress for `progressDeadlineSeconds`.
     DeadlineExceeded,
     /// Fewer updated replicas than `spec.replicas`.
     Updating,
-    /// Old replicas are still there.
+    /// Old replicas still exist.
     OldPending,
     /// Updated replicas are not available yet.
     AvailabilityPending,
     /// Every replica is updated and available, and no old one is left.
     Complete,
-    /// The Deployment was deleted.
+    /// The Deployment is deleted.
     Gone,
 }
 
-/// One rollout: the reign of one value of the revision annotation.
+/// One rollout: the time in which the revision annotation has one value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rollout {
     /// The revision.
     pub revision: u64,
-    /// Arrival of the Deployment that first carries it; `None` when it came with the first list.
+    /// Arrival of the first observation with this revision; `None` if it came with the first list.
     pub started_millis: Option<Millis>,
     /// `metadata.generation` at the start.
     #[serde(with = "server_only")]
@@ -200,10 +200,10 @@ pub struct Rollout {
     /// The template's `restartedAt` at the start.
     #[serde(with = "server_only")]
     pub restarted_at: Option<String>,
-    /// Hash of the template at the start without `restartedAt`; `None` where it is not known.
+    /// Hash of the template at the start without `restartedAt`; `None` if it is not known.
     #[serde(with = "server_only")]
     pub template_apart: Option<u64>,
-    /// The template's `restartedAt` became another time, and nothing else of the template changed as far as that is known.
+    /// The template's `restartedAt` changed, and as far as known nothing else of the template.
     #[serde(with = "server_only")]
     pub is_restart: bool,
     /// Resolved `maxSurge` at the start.
@@ -212,41 +212,41 @@ pub struct Rollout {
     pub max_unavailable: u32,
     /// Arrival of the first complete verdict.
     pub completed_millis: Option<Millis>,
-    /// When as many of its pods as the Deployment asks for were available for the first time, seen or told by a condition: what
-    /// is missing later is no part of it.
+    /// When as many of its pods as desired were available for the first time, as observed or reported by a condition. Pods that are missing
+    /// later do not belong to the rollout.
     pub available_millis: Option<Millis>,
-    /// For how many replicas everything was available last, as far as that was seen: what is missing above was never there, what
-    /// is missing below is lost.
+    /// The number of replicas for which everything was available last, as far as observed: replicas above it were never available, missing
+    /// ones below it are lost.
     #[serde(with = "server_only")]
     pub available_of: Option<u32>,
     /// Its start was observed.
     pub was_start_seen: bool,
-    /// Its end was not observed: a list shows that it ended, and not when.
+    /// Its end was not observed: a list shows that it ended, but not when.
     pub is_end_unseen: bool,
-    /// It is complete for Kubernetes because the Deployment was scaled to zero before everything was available.
+    /// Kubernetes counts it as complete because the Deployment was scaled to zero before everything was available.
     pub was_scaled_to_zero: bool,
-    /// When the condition moved last that told at its start that a deadline had passed: that one was of the rollout before.
+    /// Time of the condition that at the start of this rollout reported a passed deadline: it belongs to the rollout before.
     #[serde(with = "server_only")]
     pub passed_before: Option<Millis>,
-    /// Arrival of the next revision's start, when this one was not complete.
+    /// Start of the next revision, if this one was not complete.
     pub superseded_millis: Option<Millis>,
     /// When its progress deadline passed: arrival of the first deadlineExceeded verdict, or the time of its condition
     /// if that was not observed.
     pub deadline_exceeded_millis: Option<Millis>,
-    /// Least `status.availableReplicas` from start to completion.
+    /// Minimum of `status.availableReplicas` from start to completion.
     pub min_available: u32,
-    /// Most owned pods without deletion timestamp at once, from start to completion or supersession.
+    /// Maximum number of owned pods without deletion timestamp, from start to completion or supersession.
     pub peak_pods: u32,
-    /// Most owned pods at once that neither ended nor were asked to go, same span.
+    /// Maximum number of active owned pods (not ended, not asked to stop), in the same time.
     #[serde(with = "server_only")]
     pub peak_active: u32,
-    /// Most owned pods with deletion timestamp at once, same span.
+    /// Maximum number of owned pods with deletion timestamp, in the same time.
     pub peak_terminating: u32,
 }
 
 impl Rollout {
-    /// Returns whether the passed deadline belongs to the rollout before: a ReplicaSet that is used again does not move
-    /// the condition. `passed_millis` is [`DeploymentNow::deadline_passed_millis`].
+    /// Returns whether the passed deadline belongs to the rollout before: reusing a ReplicaSet does not update the condition.
+    /// `passed_millis` is [`DeploymentNow::deadline_passed_millis`].
     pub fn has_deadline_of_before(&self, passed_millis: Option<Millis>) -> bool {
         self.passed_before.is_some() && self.passed_before == passed_millis
     }
@@ -320,7 +320,7 @@ pub struct ReplicaSet {
     pub owners: Vec<Uid>,
     /// Changes of the Deployment that controls it, by arrival.
     pub owner_changes: Vec<(Millis, Option<Uid>)>,
-    /// The revisions it carried, with arrival; `None` when from the first list.
+    /// Its revisions, with arrival; `None` if from the first list.
     pub revisions: Vec<(u64, Option<Millis>)>,
     /// Changes of `spec.replicas` while a Deployment owned it.
     pub scales: Vec<Scale>,
@@ -329,44 +329,44 @@ pub struct ReplicaSet {
 }
 
 impl ReplicaSet {
-    /// Returns the Deployment that controlled it at that time, as far as that was seen.
+    /// Returns the Deployment that controlled it at that time, as far as observed.
     pub fn owner_at(&self, at_millis: Millis) -> Option<Uid> {
         let before = self.owner_changes.iter().rev().find(|(since, _)| *since <= at_millis);
         let first = || if self.owner_changes.is_empty() { self.owner } else { self.owners.first().copied() };
         before.map_or_else(first, |(_, owner)| *owner)
     }
 
-    /// Returns the Deployment that controls it, or was the last one to do so.
+    /// Returns the Deployment that controls it, or was the last to do so.
     pub fn last_owner(&self) -> Option<Uid> {
         let before = self.owner_changes.iter().rev().find_map(|(_, owner)| *owner);
         self.owner.or(before).or(self.owners.first().copied())
     }
 
-    /// Returns whether it is gone or being deleted.
+    /// Returns whether it is deleted or being deleted.
     pub const fn is_over(&self) -> bool {
         self.removed_millis.is_some() || self.now.deleting
     }
 
-    /// Returns the revision that it carries now.
+    /// Returns its present revision.
     pub fn revision(&self) -> Option<u64> {
         self.revisions.last().map(|(revision, _)| *revision)
     }
 
-    /// Returns whether the ReplicaSet carries this revision, or carried it before.
+    /// Returns whether the ReplicaSet has or had this revision.
     pub fn had_revision(&self, revision: u64) -> bool {
         self.revisions.iter().any(|(known, _)| *known == revision)
     }
 }
 
-/// Why a ReplicaSet was deleted.
+/// Why a ReplicaSet was deleted, as far as derived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RemovedBecause {
-    /// Its Deployment is gone or being deleted.
+    /// Its Deployment is deleted or being deleted.
     DeploymentDeleted,
-    /// Empty, old, and one more than `revisionHistoryLimit`.
+    /// Empty, old, and in excess of `revisionHistoryLimit`.
     HistoryLimit,
-    /// None of these: by someone or something outside the Deployment.
+    /// None of these: deleted by something outside the Deployment.
     Deleted,
 }
 
@@ -375,9 +375,9 @@ pub enum RemovedBecause {
 pub struct Scale {
     /// When it arrived, in milliseconds of the cluster's time.
     pub at_millis: Millis,
-    /// Orders scale steps of one instant across ReplicaSets.
+    /// Orders scale steps of one moment across ReplicaSets.
     pub order: u64,
-    /// The Deployment that owned it then.
+    /// The Deployment that owned it at that time.
     pub deployment: Uid,
     /// `spec.replicas` before.
     pub from: u32,

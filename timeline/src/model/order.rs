@@ -1,5 +1,5 @@
-//! Sorting in one place. A sort is generated per type of item, which a page's program pays for in bytes; here only keys
-//! are sorted, and the items follow.
+//! Sorting in one place. A sort is compiled for each type of item, which makes a page's program larger; here only keys are sorted, and the
+//! items are rearranged accordingly.
 
 /// Sorts by a key of a time (or another number) and a tie-breaker; items with equal keys keep their order.
 pub fn sort_by<T>(items: Vec<T>, key: impl Fn(&T) -> (i64, u128)) -> Vec<T> {

@@ -10,12 +10,12 @@ use crate::model::story::{Entry, Happening};
 use crate::model::{PodState, server_only};
 use crate::{Millis, Uid};
 
-/// A pod that arrives this long after its creation existed before it was observed. Creation times are whole seconds.
+/// A pod that arrives this long after its creation existed before the observation. Creation times are whole seconds.
 const LATE_MILLIS: Millis = 2_500;
 
-/// The readiness of a pod flaps from this many losses on within [`FLAP_MILLIS`].
+/// Number of losses of readiness within [`FLAP_MILLIS`] from which on readiness flaps.
 pub const FLAPS: usize = 3;
-/// Losses of readiness count for this time.
+/// Period in which losses of readiness count.
 pub const FLAP_MILLIS: Millis = 300_000;
 
 /// A Pod and its life.
@@ -29,7 +29,7 @@ pub struct Pod {
     pub name: String,
     /// `metadata.creationTimestamp`.
     pub created_at_millis: Millis,
-    /// Every ReplicaSet that ever controlled it, in order; the one that its last life began with is the first.
+    /// Every ReplicaSet that ever controlled it, in order. The first is the one with which its last life began.
     pub owners: Vec<Uid>,
     /// The ReplicaSet that controls it now; `None` after a release.
     pub owner: Option<Uid>,
@@ -37,19 +37,18 @@ pub struct Pod {
     pub states: Vec<(PodState, Millis)>,
     /// Every change of its controller: releases, and adoptions after them, in order.
     pub releases: Vec<Release>,
-    /// Why it ended, decided when its deletion was first seen.
+    /// Why it ended, decided when its deletion was first observed.
     pub end_reason: Option<EndReason>,
-    /// As last observed; shared by the models and the log that it is in.
+    /// As last observed; shared between models and the log.
     pub now: Arc<PodNow>,
 }
 
-/// A ReplicaSet let go of a pod: `metadata.ownerReferences` named no controller any more.
+/// A ReplicaSet released a pod: `metadata.ownerReferences` no longer named a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Release {
     /// When it was released.
     pub at_millis: Millis,
-    /// When a ReplicaSet adopted it after that, and which; `None` while none did. Where it passed from one to another at once, both
-    /// times are the same.
+    /// When and by which ReplicaSet it was adopted after that; `None` if it was not. In a direct transfer both times are equal.
     pub adopted: Option<(Millis, Uid)>,
 }
 
@@ -77,13 +76,13 @@ impl Pod {
         self.owner.or(adopted.map(|(_, set)| set)).or(self.replica_set())
     }
 
-    /// Returns the ReplicaSet that let go of it at that time.
+    /// Returns the ReplicaSet that released it at that time.
     pub fn released_by(&self, at_millis: Millis) -> Option<Uid> {
         let mut before = self.releases.iter().rev().filter(|release| release.at_millis < at_millis);
         before.find_map(|release| release.adopted).map(|(_, set)| set).or(self.replica_set())
     }
 
-    /// Returns its states, each with its begin, and its end if it is over.
+    /// Returns its states, each with its beginning, and its end if it is over.
     pub fn spans(&self) -> impl Iterator<Item = (PodState, Millis, Option<Millis>)> {
         let ends = self.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
         self.states.iter().zip(ends).map(|((state, from), to)| (*state, *from, to))
@@ -94,7 +93,7 @@ impl Pod {
         self.states.last().map_or(PodState::Scheduling, |(state, _)| *state)
     }
 
-    /// Returns its state at that time; `None` before it was seen.
+    /// Returns its state at that time; `None` before it was observed.
     pub fn state_at(&self, at_millis: Millis) -> Option<PodState> {
         self.states.iter().rev().find(|(_, since)| *since <= at_millis).map(|(state, _)| *state)
     }
@@ -104,8 +103,8 @@ impl Pod {
         self.states.last().map_or(self.created_at_millis, |(_, at)| *at)
     }
 
-    /// Returns when it last moved: since when it is in its state, or when its scheduling gates were removed after that. While it has
-    /// some, schedulers ignore it.
+    /// Returns its last progress: since when it is in its state, or the later removal of its scheduling gates. Schedulers ignore a pod with
+    /// gates.
     pub fn moved_millis(&self) -> Millis {
         let since = self.since_millis();
         self.now.ungated_millis.map_or(since, |ungated| ungated.max(since))
@@ -116,9 +115,10 @@ impl Pod {
         self.states.first().map_or(self.created_at_millis, |(_, at)| *at)
     }
 
-    /// Since when it has been in trouble with a container: since it was ready for the last time for so long that its kubelet forgets what
-    /// was before, else for the first time, or since the container was restarted before that and it stayed ready; if it never was, since
-    /// the container ended first, or it was seen first. `story` is that of its Deployment.
+    /// Returns since when it has trouble with a container. If the pod was ever ready: since it stopped being ready after the last ready
+    /// time that was long enough for the kubelet to forget earlier trouble (after the first ready time, if none was that long), or since an
+    /// earlier restart of the container after which it stayed ready. If it was never ready: since the first end of the container, or its
+    /// first observation. `story` is that of its Deployment.
     pub fn trouble_since_millis(&self, container: &Container, story: &[Entry]) -> Millis {
         let is_long = |pair: &[(PodState, Millis)]| matches!(pair, [(state, since), (_, until)] if state.is_ready() && until - since >= FORGETS_MILLIS);
         let long_ready = self.states.windows(2).rposition(is_long);
@@ -133,7 +133,7 @@ impl Pod {
             let restarted = restarts.find(|(at, _)| *at >= remembered).map(|(at, _)| at);
             return begun.into_iter().chain(restarted).min().unwrap_or(first_seen);
         }
-        // A container that its kubelet stops runs again at once: no state tells of that end.
+        // A container that its kubelet stops runs again at once, so no state shows that end.
         let failures = self.states.iter().filter(|(state, _)| *state == PodState::Failing).count();
         let is_unseen = container.exits() as usize > failures;
         let restarted = self.told_restarts(container, story).next();
@@ -142,8 +142,8 @@ impl Pod {
         ended.filter(|_| restarted.is_some() || !is_unseen).unwrap_or(first_seen)
     }
 
-    /// Returns when restarts of a container are known to have been, and whether they were seen: its first one, and those that the story
-    /// tells in the name of this pod. Of several pods that restart alike it names one.
+    /// Returns the known times of restarts of a container, and whether they were observed: its first one, and those in the story under the
+    /// name of this pod. For several pods that restart alike the story names one.
     pub fn told_restarts(&self, container: &Container, story: &[Entry]) -> impl Iterator<Item = (Millis, bool)> {
         let told = story.iter().filter_map(move |entry| {
             let Happening::Restarted { pod, restart, .. } = &entry.what else { return None };
@@ -153,20 +153,20 @@ impl Pod {
         container.first_restart.into_iter().chain(told)
     }
 
-    /// Returns whether its creation was observed. Otherwise its life before is not known.
+    /// Returns whether its creation was observed. Otherwise its earlier life is unknown.
     pub fn is_creation_seen(&self, skew_millis: Millis) -> bool {
         self.first_seen_millis() - self.created_at_millis.saturating_add(skew_millis) < LATE_MILLIS
     }
 
-    /// Returns when it was created, by our clock: its arrival if a watch observed its creation, as the API server
-    /// counts whole seconds.
+    /// Returns when it was created, by our clock: its arrival if a watch observed its creation, because the API server's time is in whole
+    /// seconds.
     pub fn created_millis(&self, skew_millis: Millis) -> Millis {
         let (told, first) = (self.created_at_millis.saturating_add(skew_millis), self.first_seen_millis());
         let is_listed = self.now.listed_millis == Some(first);
         if is_listed || !self.is_creation_seen(skew_millis) { told } else { first }
     }
 
-    /// Returns when it was asked to go, or was gone without that being seen.
+    /// Returns when it was asked to stop, or was gone without an observed request.
     pub fn ended_millis(&self) -> Option<Millis> {
         self.states.iter().find(|(state, _)| state.is_ending()).map(|(_, at)| *at)
     }
@@ -181,8 +181,8 @@ impl Pod {
         self.states.iter().any(|(state, _)| *state == PodState::Available)
     }
 
-    /// Times at which it lost its readiness and ran on, the last one first. Those that did not count any more when its last state began
-    /// are left out.
+    /// Returns the times at which it lost its readiness and kept running, the last one first. Leaves out those that had expired when its
+    /// last state began.
     pub fn readiness_losses(&self) -> impl Iterator<Item = Millis> {
         let since = self.since_millis().saturating_sub(FLAP_MILLIS);
         let late = self.states.windows(2).rev().take_while(move |pair| pair.last().is_some_and(|(_, at)| *at >= since));
@@ -192,23 +192,23 @@ impl Pod {
         })
     }
 
-    /// Returns when it was gone.
+    /// Returns when it was deleted.
     pub fn gone_millis(&self) -> Option<Millis> {
         self.states.last().filter(|(state, _)| *state == PodState::Gone).map(|(_, at)| *at)
     }
 
-    /// Controllers count it: it neither ended nor was asked to go (`IsPodActive` in `controller_utils.go`).
+    /// Returns whether controllers count it: it neither ended nor was asked to stop (`IsPodActive` in `controller_utils.go`).
     pub fn is_active(&self) -> bool {
         self.now.terminal_millis.is_none() && !self.state().is_ending()
     }
 
-    /// Controllers counted it at that time; false before it was seen.
+    /// Returns whether controllers counted it at that time; false before it was observed.
     pub fn is_active_at(&self, at_millis: Millis) -> bool {
         self.state_at(at_millis).is_some_and(|state| !state.is_ending())
             && self.now.terminal_millis.is_none_or(|at| at > at_millis)
     }
 
-    /// Returns whether it failed as a whole, for good, and its object still exists.
+    /// Returns whether it failed permanently as a whole, and its object still exists.
     pub fn is_leftover(&self) -> bool {
         self.now.terminal_millis.is_some() && self.state() == PodState::Failing
     }
@@ -224,35 +224,35 @@ impl Pod {
 pub struct PodNow {
     /// `spec.nodeName`.
     pub node: Option<String>,
-    /// Why it is in its state; empty when there is nothing to say.
+    /// Reason of its state; empty if there is none.
     pub reason: String,
     /// The message behind the reason.
     pub message: String,
     /// Restarts as kubectl counts them: of init containers while it initialises, of sidecars and app containers after that.
     pub restarts: u32,
-    /// Highest sum of `restartCount` of all its containers seen.
+    /// Maximum observed sum of `restartCount` of all its containers.
     #[serde(with = "server_only")]
     pub most_restarts: u32,
-    /// Restarts when it was first seen.
+    /// Restarts at the first observation.
     #[serde(with = "server_only")]
     pub first_restarts: u32,
-    /// The last message about an image that cannot be pulled; empty while none fails. Some kubelets say why at the first failure, and
-    /// then only that they back off.
+    /// The last message about an image that cannot be pulled; empty while none fails. Some kubelets give the reason only at the first
+    /// failure, and then report only back-off.
     #[serde(with = "server_only")]
     pub pull_error: Box<str>,
-    /// A ready pod starts to count at this time, by our clock.
+    /// When a ready pod becomes available, by our clock.
     pub available_at_millis: Option<Millis>,
     /// `deletionTimestamp`: when the grace period ends.
     pub deletion_at_millis: Option<Millis>,
-    /// Since when its phase is Succeeded or Failed, which it never leaves: by arrival, or its creation where that was not seen.
+    /// Since when its phase is Succeeded or Failed, which is permanent: by arrival, or its creation if that was not observed.
     pub terminal_millis: Option<Millis>,
-    /// When a list showed a state of it whose start was not observed.
+    /// When a list showed a state whose start was not observed.
     #[serde(with = "server_only")]
     pub listed_millis: Option<Millis>,
-    /// Since when it is ready, or was when it last was, by the kubelet's clock.
+    /// Since when it is or was last ready, by the kubelet's clock.
     #[serde(with = "server_only")]
     pub ready_since_millis: Option<Millis>,
-    /// Condition `DisruptionTarget`, when it was true last: its reason, and when that arrived. In a box, as most pods have none.
+    /// Reason and arrival of the condition `DisruptionTarget` when it was last true. Boxed, as most pods have none.
     #[serde(with = "server_only")]
     pub disruption: Option<Box<(String, Millis)>>,
     /// When its scheduling gates were removed.
@@ -267,13 +267,13 @@ pub struct PodNow {
     /// Containers in the order of the spec: init containers first.
     #[serde(with = "server_only")]
     pub containers: Vec<Container>,
-    /// Conditions that are worth a look.
+    /// Notable conditions.
     #[serde(with = "server_only")]
     pub conditions: Vec<PodCondition>,
 }
 
 impl PodNow {
-    /// Counts the restarts of its containers, as kubectl does, less those that never were ([`Container::is_lost`]).
+    /// Counts the restarts of its containers, as kubectl does, without those that never happened ([`Container::is_lost`]).
     pub fn restarts(&self) -> u32 {
         let is_over = self.terminal_millis.is_some();
         let lost = self.containers.iter().filter(|container| container.is_lost(is_over)).count();
@@ -285,18 +285,18 @@ impl PodNow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EndReason {
-    /// Its node is gone.
+    /// Its node is deleted.
     NodeLost,
     /// Evicted, preempted or ended by its kubelet.
     Evicted,
-    /// Its Deployment is gone or being deleted.
+    /// Its Deployment is deleted or being deleted.
     DeploymentDeleted,
-    /// Its ReplicaSet is gone or being deleted.
+    /// Its ReplicaSet is deleted or being deleted.
     ReplicaSetDeleted,
     /// Its ReplicaSet has fewer replicas now.
     ScaledDown,
-    /// By someone or something outside the rollout.
+    /// Deleted by something outside the rollout.
     DeletedManually,
-    /// Unknown: its end was not observed, or its ReplicaSet never was.
+    /// Unknown: its end, or its ReplicaSet, was not observed.
     Unknown,
 }

@@ -1,7 +1,7 @@
-//! Counts, moves and start times of the pods of each ReplicaSet, kept as pods change, so that they need no counting.
+//! Counts, moves and start times of the pods of each ReplicaSet, updated incrementally.
 //!
-//! Everything here follows from the pods alone: nothing of it travels or is stored. [`PodIndex::replace`] is the one place that
-//! alters it, and [`crate::Model`] calls it around every change of a pod.
+//! Everything here is derived from the pods: nothing of it is sent or stored. Only [`PodIndex::replace`] changes it, and [`crate::Model`]
+//! calls that for every change of a pod.
 
 use crate::model::fact::{Container, ContainerState};
 use crate::model::pod::{FLAP_MILLIS, FLAPS};
@@ -9,25 +9,25 @@ use crate::model::table::{Index, Table};
 use crate::model::{Pod, PodState};
 use crate::{Millis, Uid};
 
-/// Moves are kept for this long after they happened, and for as long again until they are removed together.
+/// Moves are kept for at least this long, and removed in batches within twice this time.
 const KEPT_MILLIS: Millis = 120_000;
 
-/// Pods of one ReplicaSet, counted. Released pods count where they were last, and only in `out_of_rotation`.
+/// Counts of the pods of one ReplicaSet. Released pods count only in `out_of_rotation` of their last ReplicaSet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PodCounts {
     /// Pods that exist and have no deletion timestamp, whatever their phase.
     pub live: u32,
     /// Pods that controllers count ([`Pod::is_active`]).
     pub active: u32,
-    /// Pods that exist and have not ended; those that terminate included.
+    /// Pods that exist and have not ended, terminating ones included.
     pub there: u32,
     /// Available pods.
     pub available: u32,
-    /// Pods on their way, or failing.
+    /// Pods that start, or fail.
     pub not_yet: u32,
     /// Pods of `not_yet` that fail.
     pub failing: u32,
-    /// Pods that failed for good and still lie about.
+    /// Pods that failed permanently and still exist.
     pub failed: u32,
     /// Pods that terminate: they exist and have a deletion timestamp.
     pub terminating: u32,
@@ -85,12 +85,12 @@ impl std::ops::Add for PodCounts {
     }
 }
 
-/// Kinds of pods whose numbers are followed over time.
+/// Groups of pod states whose numbers are followed over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PodLayer {
     /// Available.
     Available,
-    /// On its way.
+    /// Starting.
     NotYet,
     /// Failing.
     Failing,
@@ -117,14 +117,14 @@ impl PodLayer {
 /// Number of pods in each [`PodLayer`].
 pub type LayerCounts = [i32; 4];
 
-/// A pod that entered a layer, or left it.
+/// A pod that entered or left a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PodMove {
-    /// When it did.
+    /// Time of the move.
     pub at_millis: Millis,
     /// The layer.
     pub layer: PodLayer,
-    /// 1 for a pod that entered it, -1 for one that left it.
+    /// 1 for entering, -1 for leaving.
     pub by: i32,
 }
 
@@ -142,15 +142,15 @@ struct SetPods {
     /// Pods that it controls or ever controlled.
     pods: u32,
     counts: PodCounts,
-    /// Pods in each layer now, without those of `released`.
+    /// Pods in each layer now, without `released` ones.
     layers: LayerCounts,
-    /// Pods that were released at some time, whose moves are not kept.
+    /// Number of pods that were ever released, whose moves are not kept.
     released: u32,
     /// Moves of the others, by time.
     moves: Vec<PodMove>,
-    /// Moves before this time are not kept.
+    /// Moves before this time are removed.
     since_millis: Millis,
-    /// Least and most time that its pods took to become available.
+    /// Minimum and maximum time until its pods became available.
     starts: Option<(Millis, Millis)>,
 }
 
@@ -167,7 +167,7 @@ impl SetPods {
         self.count_layer(pod, -1);
     }
 
-    /// Puts moves of a pod in the place of others, both newest first: a pod that flaps has many, and most of them stay.
+    /// Replaces moves of a pod, both newest first. Copies only differences: a flapping pod has many, and most of them stay.
     fn replace_moves(&mut self, before: &[PodMove], after: &[PodMove]) {
         let kept = before.iter().rev().zip(after.iter().rev()).take_while(|(before, after)| before == after).count();
         for one in before.iter().take(before.len() - kept) {
@@ -195,36 +195,36 @@ impl SetPods {
     }
 }
 
-/// The part of one pod in the index.
+/// The entry of one pod in the index.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct IndexedPod {
-    /// The ReplicaSet for which it counts.
+    /// The ReplicaSet that counts it.
     home: Option<Uid>,
     /// Number of ReplicaSets that ever controlled it.
     owners: usize,
     counts: PodCounts,
     layer: Option<PodLayer>,
     is_released: bool,
-    /// Newest first.
+    /// Its moves, newest first.
     moves: Vec<PodMove>,
-    /// It is noteworthy until then.
+    /// Until when it is noteworthy.
     noteworthy_until: Millis,
     start_millis: Option<Millis>,
 }
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct PodIndex {
-    /// Nothing is kept.
+    /// Whether the index is stopped and holds nothing.
     is_stopped: bool,
     sets: Table<SetPods>,
-    /// Rows of noteworthy pods, by ReplicaSet and by the time until which they are.
+    /// Rows of noteworthy pods, by ReplicaSet and end of noteworthiness.
     noteworthy: Index,
-    /// ReplicaSets whose least or most start time has to be looked for.
+    /// ReplicaSets whose minimum or maximum start time must be recomputed.
     stale_starts: Vec<Uid>,
 }
 
 impl PodIndex {
-    /// Keeps nothing any more.
+    /// Clears and stops the index.
     pub(super) fn stop(&mut self) {
         if !self.is_stopped {
             *self = Self { is_stopped: true, ..Self::default() };
@@ -256,7 +256,7 @@ impl PodIndex {
         })
     }
 
-    /// Puts one part of a pod in the place of another one. `owners` are the ReplicaSets that ever controlled it.
+    /// Replaces one entry of a pod. `owners` are the ReplicaSets that ever controlled it.
     pub(super) fn replace(
         &mut self,
         row: u32,
@@ -306,8 +306,7 @@ impl PodIndex {
         }
     }
 
-    /// Removes and returns a ReplicaSet whose start times must be measured again, because a pod at one end of their
-    /// range is gone.
+    /// Removes and returns a ReplicaSet whose start times must be measured again, because the pod with the minimum or maximum is gone.
     pub(super) fn take_stale(&mut self) -> Option<Uid> {
         self.stale_starts.pop()
     }
@@ -318,7 +317,7 @@ impl PodIndex {
         }
     }
 
-    /// Returns whether a ReplicaSet controls or controlled known pods.
+    /// Returns whether a ReplicaSet controls or controlled any known pod.
     pub(super) fn has_pods(&self, set: Uid) -> bool {
         self.sets.get(&set).is_some_and(|set| set.pods > 0)
     }
@@ -327,12 +326,12 @@ impl PodIndex {
         self.sets.get(&set).map(|set| set.counts).unwrap_or_default()
     }
 
-    /// Returns the least and the most time that pods of a ReplicaSet took to become available.
+    /// Returns the minimum and maximum time until pods of a ReplicaSet became available.
     pub(super) fn starts(&self, set: Uid) -> Option<(Millis, Millis)> {
         self.sets.get(&set)?.starts
     }
 
-    /// Counts the pods of a ReplicaSet in each layer at a time, with the moves after it; `None` where they are not kept.
+    /// Counts the pods of a ReplicaSet in each layer at a time, with the moves after it; `None` if they are not kept.
     pub(super) fn layers(&self, set: Uid, at_millis: Millis) -> Option<(LayerCounts, &[PodMove])> {
         let Some(set) = self.sets.get(&set) else { return Some((LayerCounts::default(), &[])) };
         if set.released > 0 || at_millis < set.since_millis {
@@ -344,15 +343,15 @@ impl PodIndex {
         Some((counts, later))
     }
 
-    /// Rows of the pods that a ReplicaSet controls or ever controlled and that are noteworthy at a time.
+    /// Returns the rows of the pods of a ReplicaSet, past ones included, that are noteworthy at a time.
     pub(super) fn noteworthy_rows(&self, set: Uid, at_millis: Millis) -> impl Iterator<Item = u32> {
         let keys = noteworthy_key(set, at_millis, u32::MAX)..=noteworthy_key(set, Millis::MAX, u32::MAX);
         self.noteworthy.range(keys).map(|(_, row)| *row)
     }
 }
 
-/// Returns a key that is ordered by ReplicaSet and time. It has the type of other indexes: the code of a map is
-/// generated per type.
+/// Returns a key that is ordered by ReplicaSet and time. It has the type of other indexes, because the code of a map is compiled for each
+/// type.
 fn noteworthy_key(set: Uid, until: Millis, row: u32) -> (Uid, Uid) {
     let until = u128::from(until.wrapping_sub(Millis::MIN) as u64);
     (set, Uid::from_bits(until << 64 | u128::from(row)))
@@ -362,7 +361,7 @@ fn widen_range(known: Option<(Millis, Millis)>, start: Millis) -> (Millis, Milli
     known.map_or((start, start), |(least, most)| (least.min(start), most.max(start)))
 }
 
-/// Returns the moves of a pod from a time on, newest first. A pod that ended as a whole is in no layer until it is seen to go.
+/// Returns the moves of a pod since a time, newest first. A pod that ended as a whole is in no layer until its deletion is observed.
 fn moves(pod: &Pod, since_millis: Millis) -> Vec<PodMove> {
     let terminal = pod.now.terminal_millis.unwrap_or(Millis::MAX);
     let (mut moves, mut end) = (Vec::new(), Millis::MAX);
@@ -381,8 +380,9 @@ fn moves(pod: &Pod, since_millis: Millis) -> Vec<PodMove> {
     moves
 }
 
-/// Until when a pod is noteworthy: always, unless it is gone, or is available, its readiness does not flap, and its containers run and have
-/// recovered: from a single end they have once the pod is available. By the clock that told when they were started.
+/// Returns until when a pod is noteworthy. A deleted pod is not. An available one is not if its readiness does not flap and its containers
+/// run and have recovered (from a single end they have once the pod is available). Others always are. By the clock of the containers' start
+/// times.
 fn noteworthy_until(pod: &Pod) -> Millis {
     match pod.state() {
         PodState::Gone => return Millis::MIN,
@@ -403,8 +403,7 @@ fn noteworthy_until(pod: &Pod) -> Millis {
     pod.now.containers.iter().map(of).chain(flaps).max().unwrap_or(Millis::MIN)
 }
 
-/// Returns the time from the creation of a pod until it was available, if that was observed: a list does not tell since
-/// when it is.
+/// Returns the time from the creation of a pod until it was available, if that was observed: a list does not show since when it is.
 pub(super) fn start_millis(pod: &Pod) -> Option<Millis> {
     let (first, begun) = pod.states.first()?;
     let (_, available) = pod.states.iter().find(|(state, _)| *state == PodState::Available)?;

@@ -1,35 +1,35 @@
-//! The states of a pod. [`crate::rules::phase`] reads them off the object.
+//! The states of a pod. [`crate::rules::phase`] derives them from the object.
 
 use serde::{Deserialize, Serialize};
 
 use super::names::names;
 
-/// The state of a pod. In the order of a pod's life.
+/// The state of a pod, in the order of a pod's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PodState {
     /// Has no node yet.
     Scheduling,
-    /// Has a node; containers are being made.
+    /// Has a node; containers are being created.
     Starting,
-    /// Every app container runs, the pod is not Ready.
+    /// Every app container runs, but the pod is not Ready.
     Unready,
-    /// Ready, and `minReadySeconds` still runs: does not count yet.
+    /// Ready, but not yet for `minReadySeconds`: not available.
     Ready,
-    /// Ready for at least `minReadySeconds`: counts.
+    /// Ready for at least `minReadySeconds`.
     Available,
     /// A container cannot start, crashes, or the pod failed.
     Failing,
-    /// Ended well.
+    /// Succeeded.
     Finished,
-    /// Asked to go; its containers are shutting down.
+    /// Asked to stop; its containers are shutting down.
     Terminating,
-    /// No longer exists.
+    /// Deleted.
     Gone,
 }
 
 names! {
-    /// The state's name as the document, class names and test ids spell it.
+    /// Returns the state's name in the document, class names and test ids.
     PodState {
         Scheduling => "scheduling",
         Starting => "starting",
@@ -44,12 +44,12 @@ names! {
 }
 
 impl PodState {
-    /// Returns whether the pod is ready, whether it counts already or not.
+    /// Returns whether the pod is ready, available or not.
     pub const fn is_ready(self) -> bool {
         matches!(self, Self::Ready | Self::Available)
     }
 
-    /// Returns whether the pod was asked to go, or is gone.
+    /// Returns whether the pod was asked to stop, or is deleted.
     pub const fn is_ending(self) -> bool {
         matches!(self, Self::Terminating | Self::Gone)
     }

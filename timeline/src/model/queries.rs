@@ -1,4 +1,4 @@
-//! Queries of a model: ownership, and what is seen.
+//! Queries of a model: ownership, and whether data is visible.
 
 use super::change::Subject;
 use super::pod_index::{self, PodIndex};
@@ -22,8 +22,7 @@ impl Model {
         self.replica_sets.in_rows(self.sets_of.rows_of(deployment))
     }
 
-    /// Returns the ReplicaSets that `deployment` controls now, in no order: also deleted ones, with what is left of
-    /// their pods.
+    /// Returns the ReplicaSets that `deployment` controls now, in no order, including deleted ones that still have pods.
     pub fn controlled_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
         self.linked_sets(deployment).filter(move |set| set.owner == Some(deployment))
     }
@@ -40,12 +39,12 @@ impl Model {
         order::sort_by(own, |(_, scale)| (scale.at_millis, u128::from(scale.order)))
     }
 
-    /// Pods that `replica_set` controls or ever controlled, by UID.
+    /// Returns the pods that `replica_set` controls or ever controlled, by UID.
     pub fn pods_of(&self, replica_set: Uid) -> impl Iterator<Item = &Pod> {
         self.pods.in_rows(self.pods_of.rows_of(replica_set))
     }
 
-    /// Pods that `replica_set` controls now, or controlled until they went, by UID.
+    /// Returns the pods that `replica_set` controls now, or controlled until they were deleted, by UID.
     pub fn controlled_pods(&self, replica_set: Uid) -> impl Iterator<Item = &Pod> {
         self.pods_of(replica_set).filter(move |pod| pod.owner == Some(replica_set))
     }
@@ -60,27 +59,26 @@ impl Model {
         self.pod_index.counts(replica_set)
     }
 
-    /// Pods that `replica_set` controls or ever controlled, by UID, without those that are gone, and those that are available with
-    /// containers that did not end lately. `skew_millis` is our clock less the API server's.
+    /// Returns the noteworthy pods of `replica_set`, past ones included, by UID: without deleted pods, and without available ones whose
+    /// containers did not end recently. `skew_millis` is our clock minus the API server's.
     pub fn noteworthy_pods(&self, replica_set: Uid, now_millis: Millis, skew_millis: Millis) -> Vec<&Pod> {
         let rows = self.pod_index.noteworthy_rows(replica_set, now_millis.saturating_sub(skew_millis.max(0)));
         order::sort_by(rows.filter_map(|row| self.pods.row(row)).collect(), |pod| (0, pod.uid.bits()))
     }
 
-    /// Returns the least and the most time that pods of a Deployment took from their creation until they were
-    /// available, as far as that was seen.
+    /// Returns the minimum and maximum time from creation until pods of a Deployment were available, as far as observed.
     pub fn start_times(&self, deployment: Uid) -> Option<(Millis, Millis)> {
         let all = self.sets_of.rows_of(deployment).filter_map(|(set, _)| self.pod_index.starts(set));
         all.reduce(|(least, most), (other_least, other_most)| (least.min(other_least), most.max(other_most)))
     }
 
-    /// Counts the pods of a ReplicaSet in each layer at a time, with the moves between layers after it; `None` where these are not
-    /// kept.
+    /// Counts the pods of a ReplicaSet in each layer at a time, with the moves between layers after it; `None` if these are not kept.
     pub fn pod_layers(&self, replica_set: Uid, at_millis: Millis) -> Option<(LayerCounts, &[PodMove])> {
         self.pod_index.layers(replica_set, at_millis)
     }
 
-    /// Iterates over every pod whose ReplicaSet `deployment` ever controlled, in no order. One that changed its ReplicaSet is there for each.
+    /// Iterates over every pod whose ReplicaSet `deployment` ever controlled, in no order. A pod that changed its ReplicaSet occurs for
+    /// each.
     pub fn linked_pods(&self, deployment: Uid) -> impl Iterator<Item = &Pod> {
         self.sets_of.rows_of(deployment).flat_map(|(set, _)| self.pods_of(set))
     }
@@ -93,7 +91,8 @@ impl Model {
         pods
     }
 
-    /// Pods that count for `deployment`: of the ReplicaSets that it controls, gone ones included, each where it is or was last.
+    /// Returns the pods that count for `deployment`: of the ReplicaSets that it controls, deleted ones included, each at its last
+    /// ReplicaSet.
     pub fn counted_pods(&self, deployment: Uid) -> Vec<&Pod> {
         let pods = self.controlled_sets(deployment).flat_map(|set| {
             let is_last = move |pod: &&Pod| pod.last_owner() == Some(set.uid);
@@ -102,7 +101,7 @@ impl Model {
         order::sort_by(pods.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
-    /// Counts the running pods without a Deployment since `deployment` released their ReplicaSet.
+    /// Counts the running pods that have no Deployment because `deployment` released their ReplicaSet.
     pub fn count_let_go_pods(&self, deployment: Uid) -> u32 {
         let is_let_go = move |set: &&ReplicaSet| {
             set.owner.is_none() && set.removed_millis.is_none() && set.last_owner() == Some(deployment)
@@ -110,20 +109,20 @@ impl Model {
         self.linked_sets(deployment).filter(is_let_go).map(|set| self.pod_counts(set.uid).active).sum()
     }
 
-    /// Returns whether the ReplicaSet that let go of a pod is deleted, or is being deleted: that may be why, whatever
-    /// the labels of the pod are.
+    /// Returns whether the ReplicaSet that released a pod is deleted, or being deleted. That may be the reason, whatever the labels of the
+    /// pod are.
     pub fn is_left_behind(&self, pod: &Pod) -> bool {
         let set = pod.last_owner().and_then(|set| self.replica_sets.get(&set)).filter(|_| pod.is_out_of_rotation());
         set.is_some_and(ReplicaSet::is_over)
     }
 
-    /// Like [`Self::is_left_behind`], of the ReplicaSet that let go of a pod at that time, whichever controls it now.
+    /// Like [`Self::is_left_behind`], for the ReplicaSet that released a pod at that time, whichever controls it now.
     pub fn was_left_behind(&self, pod: &Pod, at_millis: Millis) -> bool {
         let set = pod.released_by(at_millis).and_then(|set| self.replica_sets.get(&set));
         set.is_some_and(ReplicaSet::is_over)
     }
 
-    /// Returns whether a ReplicaSet removed a pod because it had one too many after an adoption, as the story tells.
+    /// Returns whether a ReplicaSet removed a pod because an adoption gave it one too many, according to the story.
     pub fn is_surplus(&self, pod: &Pod) -> bool {
         let set = pod.last_owner().and_then(|set| self.replica_sets.get(&set));
         let deployment = set.and_then(ReplicaSet::last_owner).and_then(|uid| self.deployments.get(&uid));
@@ -135,20 +134,20 @@ impl Model {
         pod.end_reason == Some(EndReason::ScaledDown) && deployment.story.iter().any(is_it)
     }
 
-    /// Counts the running pods whose ReplicaSet let go of them and is deleted, or is being deleted.
+    /// Counts the running pods whose ReplicaSet released them and is deleted, or being deleted.
     pub fn count_left_behind_pods(&self, deployment: Uid) -> u32 {
         let over = self.controlled_sets(deployment).filter(|set| set.is_over());
         over.map(|set| self.pod_counts(set.uid).out_of_rotation).sum()
     }
 
-    /// Returns since when a kind may not be listed in a namespace; `None` while it may, as far as that is known.
+    /// Returns since when Rollcast may not list a kind in a namespace; `None` while it may, as far as known.
     pub fn unseen_since(&self, kind: Kind, namespace: &str) -> Option<Millis> {
         let is_there = |scope: &Option<String>| scope.as_ref().is_none_or(|scope| scope == namespace);
         self.unseen.iter().filter(|((of, scope), _)| *of == kind && is_there(scope)).map(|(_, since)| *since).min()
     }
 
-    /// Pods of a Deployment are seen, or there are none to see: who may not read them or their ReplicaSets, or has not listed them
-    /// yet, knows only what ReplicaSets and the Deployment's status report.
+    /// Returns whether the pods of a Deployment are visible, or there are none. Without permission for them or their ReplicaSets, or before
+    /// the first list, only the reports of ReplicaSets and of the Deployment's status are known.
     pub fn sees_pods(&self, deployment: Uid) -> bool {
         let namespace = self.deployments.get(&deployment).map(|known| known.namespace.as_str()).unwrap_or_default();
         if [Kind::ReplicaSet, Kind::Pod].into_iter().any(|kind| self.unseen_since(kind, namespace).is_some()) {
@@ -159,8 +158,8 @@ impl Model {
         is_seen || (self.sees_sets(deployment) && has_none())
     }
 
-    /// Returns whether the ReplicaSets of a Deployment are known, or there are none to know. Without permission or
-    /// before the first list, only the Deployment's own report is known.
+    /// Returns whether the ReplicaSets of a Deployment are visible, or there are none. Without permission, or before the first list, only
+    /// the Deployment's own status is known.
     pub fn sees_sets(&self, deployment: Uid) -> bool {
         let Some(known) = self.deployments.get(&deployment) else { return true };
         if self.unseen_since(Kind::ReplicaSet, &known.namespace).is_some() {
@@ -205,7 +204,7 @@ impl Model {
         }
     }
 
-    /// Links objects that were put into the tables directly.
+    /// Links objects that were inserted into the tables directly.
     pub(crate) fn index(&mut self) {
         self.sets_of = Links::default();
         self.pods_of = Links::default();
@@ -224,12 +223,12 @@ impl Model {
         self.index_pods();
     }
 
-    /// Keeps no index of pods: without queries of counts, changes cost less.
+    /// Stops the index of pods: without queries of counts, changes cost less.
     pub(crate) fn stop_pod_index(&mut self) {
         self.pod_index.stop();
     }
 
-    /// Makes the index of pods if it was not kept.
+    /// Builds the index of pods if it was stopped.
     pub(crate) fn resume_pod_index(&mut self) {
         if self.pod_index.is_stopped() {
             self.index_pods();
@@ -237,7 +236,7 @@ impl Model {
     }
 
     fn index_pods(&mut self) {
-        // By time, so that moves are mostly added at the end.
+        // Sorted by time, so that moves are mostly appended.
         self.pod_index = PodIndex::default();
         let pods = order::sort_by(self.pods.values().collect(), |pod| (pod.since_millis(), pod.uid.bits()));
         for uid in pods.into_iter().map(|pod| pod.uid).collect::<Vec<_>>() {
@@ -245,7 +244,7 @@ impl Model {
         }
     }
 
-    /// Puts a pod in, in the place of an earlier one.
+    /// Inserts or replaces a pod.
     pub(crate) fn insert_pod(&mut self, pod: Pod) {
         let uid = pod.uid;
         self.unindex_pod(uid);
@@ -269,7 +268,7 @@ impl Model {
         }
     }
 
-    /// Measures the start times again of ReplicaSets where they may be others since a pod changed.
+    /// Measures the start times again of ReplicaSets with a changed pod.
     pub(crate) fn renew_starts(&mut self) {
         while let Some(set) = self.pod_index.take_stale() {
             let starts = self.pods_of(set).filter_map(pod_index::start_millis).collect::<Vec<_>>();
@@ -277,7 +276,7 @@ impl Model {
         }
     }
 
-    /// Takes pods out, and every trace of them.
+    /// Removes a pod and all references to it.
     pub(crate) fn remove_pod(&mut self, uid: Uid) {
         self.unindex_pod(uid);
         if let Some(pod) = self.pods.remove(&uid) {
@@ -287,7 +286,7 @@ impl Model {
         }
     }
 
-    /// Takes a ReplicaSet out, and every trace of it; its pods must be out before.
+    /// Removes a ReplicaSet and all references to it; its pods must be removed before.
     pub(crate) fn remove_set(&mut self, uid: Uid) {
         if let Some(set) = self.replica_sets.remove(&uid) {
             for owner in &set.owners {
@@ -296,7 +295,7 @@ impl Model {
         }
     }
 
-    /// Takes a Deployment out.
+    /// Removes a Deployment.
     pub(crate) fn remove_deployment(&mut self, uid: Uid) {
         if let Some(known) = self.deployments.remove(&uid) {
             self.deployments_of_name.unlink(name_key(&known.namespace, &known.name), uid);
@@ -305,7 +304,7 @@ impl Model {
 
     pub(crate) fn note_name(&mut self, deployment: Uid) {
         if let Some(known) = self.deployments.get(&deployment) {
-            // Found by its UID: the row is not asked for.
+            // Looked up by UID, so the row is not needed.
             self.deployments_of_name.link(name_key(&known.namespace, &known.name), deployment, 0);
         }
     }
@@ -323,13 +322,13 @@ impl Model {
     }
 }
 
-/// Chooses among Deployments of one name: the one that exists, or the last one.
+/// Selects from Deployments of one name: the one that exists, or the last one.
 pub fn last_of_name<'m>(named: impl Iterator<Item = &'m Deployment>) -> Option<&'m Deployment> {
     named.max_by_key(|known| (known.deleted_millis.is_none(), known.first_seen_millis, known.uid))
 }
 
-/// Makes a key of a name for [`Links`]: the hash of the standard library would weigh more in the page's program. Other names may have
-/// the same one.
+/// Returns a key of a name for [`Links`]: the hash of the standard library would make the page's program larger. Different names may have
+/// the same key.
 fn name_key(namespace: &str, name: &str) -> Uid {
     Uid::from_bits(fnv1a(namespace.bytes().chain([b'/']).chain(name.bytes())).into())
 }

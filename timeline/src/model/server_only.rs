@@ -1,8 +1,8 @@
-//! Serializes a field that checkpoints hold and frames do not: `#[serde(with = "server_only")]`.
+//! Serializes a field that checkpoints contain and frames do not: `#[serde(with = "server_only")]`.
 //!
-//! Frames are postcard, which serde does not call human-readable: the field takes no byte there, and arrives as its default.
-//! Checkpoints are written by a format that says that it is human-readable, and hold everything. So one set of types does for
-//! both, and a field has one line that says that it stays.
+//! Frames are postcard, which serde does not call human-readable: the field takes no byte there, and is decoded as its default. The format
+//! of checkpoints calls itself human-readable, and contains everything. So one set of types serves both, and one line marks a field as
+//! server-only.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

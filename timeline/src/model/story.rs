@@ -1,9 +1,9 @@
-//! The story: what happened to a Deployment and what its controllers did, as data in the order of time.
+//! The story: events of a Deployment and actions of its controllers, as data in the order of time.
 //!
-//! An entry is decided when it happens, with the sums and limits of then, and kept with the Deployment
-//! ([`crate::model::Deployment::story`]): nothing of it is computed again from the present. [`crate::apply`] tells entries,
-//! [`crate::say`] makes a sentence of each. What is told later may go on where an entry ended (a pod's replacement is
-//! available), or several entries that are alike become one; beyond a moment in which streams settle nothing else changes.
+//! An entry is decided when it happens, with the sums and limits of that time, and stored with the Deployment
+//! ([`crate::model::Deployment::story`]): it is never recomputed from the present. [`crate::apply`] writes entries, [`crate::say`] makes a
+//! sentence of each. Later events may extend an entry (a pod's replacement is available) or merge similar ones; otherwise an entry changes
+//! only within a moment, until the streams of the kinds are consistent.
 
 mod details;
 
@@ -39,7 +39,7 @@ pub enum LineKind {
 }
 
 names! {
-    /// Class name of the kind.
+    /// Returns the class name of the kind.
     LineKind {
         Revision => "revision",
         Step => "step",
@@ -63,7 +63,7 @@ impl LineKind {
 pub struct Entry {
     /// Its number among the entries of its Deployment; later entries have higher ones.
     pub id: u64,
-    /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time, at the end of its second.
+    /// When it happened, in milliseconds: arrival by our clock; for Events their own time, at the end of its second.
     pub at_millis: Millis,
     /// What happened.
     pub what: Happening,
@@ -72,9 +72,9 @@ pub struct Entry {
 /// An event in the life of a Deployment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Happening {
-    /// The Deployment existed when watching began.
+    /// The Deployment existed when the observation began.
     Begins {
-        /// The revision that it is of.
+        /// Its revision.
         revision: u64,
         /// Images of its template, joined.
         images: String,
@@ -83,22 +83,22 @@ pub enum Happening {
     Starts(RolloutStart),
     /// A rollout is complete.
     Completed {
-        /// The revision that it is of.
+        /// Its revision.
         revision: u64,
         /// Its completion was observed.
         was_seen: bool,
-        /// Its duration; `None` when its start or its end was not seen.
+        /// Its duration; `None` if its start or its end was not observed.
         took_millis: Option<Millis>,
         /// Time since Recreate began to remove the pods of the revision before; `None` if there were none.
         taken_down_millis: Option<Millis>,
-        /// It is complete only by Kubernetes' rules: the Deployment was scaled to zero before everything was available.
+        /// Complete only by Kubernetes' rules: the Deployment was scaled to zero before everything was available.
         was_scaled_to_zero: bool,
     },
     /// A rollout is superseded by the next one.
     Superseded {
-        /// The revision that it is of.
+        /// Its revision.
         revision: u64,
-        /// The revision that supersedes it.
+        /// The revision that superseded it.
         by: u64,
         /// Time until its last pod was gone, in milliseconds.
         gone_millis: Option<Millis>,
@@ -108,42 +108,42 @@ pub enum Happening {
         /// Revision of the rollout.
         revision: u64,
     },
-    /// The Deployment's replicas changed and were spread over its ReplicaSets.
+    /// The Deployment's replicas changed and were distributed to its ReplicaSets.
     Scaled {
-        /// The Deployment's replicas before and after; `None` when that was not seen with the steps.
+        /// The Deployment's replicas before and after; `None` if the change was not observed with the steps.
         replicas: Option<(u32, u32)>,
-        /// The Deployment's replicas that the steps are for; `None` for a ReplicaSet that somebody else scaled.
+        /// The Deployment's replicas for these steps; `None` for a ReplicaSet that was scaled directly.
         desired: Option<u32>,
-        /// The change of each ReplicaSet; in the middle of a rollout also those that keep their replicas.
+        /// The change of each ReplicaSet; during a rollout also those that keep their replicas.
         parts: Vec<Part>,
     },
-    /// The Deployment controller gave a ReplicaSet its replicas back that somebody else had scaled.
+    /// The Deployment controller restored the replicas of a ReplicaSet that was scaled directly.
     ScaledBack {
         /// The change of the ReplicaSet.
         part: Part,
     },
-    /// Steps of the rollout in one instant.
+    /// Steps of the rollout at one moment.
     Rolled {
         /// The change of each ReplicaSet.
         parts: Vec<Part>,
-        /// The limits that it kept.
+        /// The limits that it respected.
         budget: StepBudget,
-        /// It is like the steps before, and is folded with the next one like it.
+        /// Like the steps before, so it is folded with the next similar one.
         is_repeat: bool,
     },
-    /// After a gap ReplicaSets have other replicas than before it; the steps in between were not seen.
+    /// After a gap ReplicaSets have other replicas than before; the steps in between were not observed.
     Moved {
         /// Each ReplicaSet with its replicas before and after the gap.
         parts: Vec<Part>,
     },
-    /// More steps like the ones before.
+    /// More steps like those before.
     AndSoOn {
-        /// Each ReplicaSet with its replicas before the first and after the last of them.
+        /// Each ReplicaSet with its replicas before the first of them and after the last.
         parts: Vec<Part>,
         /// Number of steps.
         steps: u32,
     },
-    /// The Deployment's replicas changed and no ReplicaSet followed yet.
+    /// The Deployment's replicas changed, and no ReplicaSet has followed yet.
     Replicas {
         /// `spec.replicas` before.
         from: u32,
@@ -152,45 +152,45 @@ pub enum Happening {
         /// The change was observed.
         was_seen: bool,
     },
-    /// A pod was deleted by someone or something outside the rollout.
+    /// A pod was deleted by something outside the rollout.
     Killed {
         /// Name of the pod.
         pod: String,
-        /// Revision of the Deployment then.
+        /// Revision of the Deployment at that time.
         revision: Option<u64>,
-        /// The pod that took its place, and how long until it was available.
+        /// The pod that replaced it, and the time until that was available.
         replacement: Option<(String, Option<Millis>)>,
-        /// Time from the request to go until it was gone, in milliseconds; if its object stayed, until its containers had ended.
+        /// Time from the deletion request until it was gone, in milliseconds; if its object stayed, until its containers had ended.
         drained_millis: Option<Millis>,
-        /// Time from the request to go until its object was gone, if that was long after its containers had ended.
+        /// Time from the deletion request until its object was gone, if that was long after its containers had ended.
         gone_millis: Option<Millis>,
     },
-    /// More pods were deleted by someone or something outside the rollout, one after the other.
+    /// More pods were deleted by something outside the rollout, one after the other.
     KilledMore {
         /// Number of pods.
         pods: u32,
-        /// Revision of the Deployment then.
+        /// Revision of the Deployment at that time.
         revision: Option<u64>,
-        /// When the last one was asked to go, in milliseconds.
+        /// Time of the last deletion request, in milliseconds.
         last_millis: Millis,
     },
-    /// Pods were deleted, none was replaced, and the Deployment was deleted soon after.
+    /// Pods were deleted and not replaced, and the Deployment was deleted soon after.
     WentBefore {
         /// Number of pods.
         pods: u32,
     },
-    /// Pods went, or were deleted, while the cluster was not observed.
+    /// Pods were deleted, or their deletion was requested, while the cluster was not observed.
     Unseen {
-        /// Name of the first one; empty if a scaling or a rollout explains some of them, because it is unknown which.
+        /// Name of the first one; empty if a scaling or a rollout explains some of them, so that it is unknown which.
         pod: String,
         /// Number of pods.
         pods: u32,
-        /// They are gone; otherwise their deletion was requested.
+        /// Whether they are gone; otherwise their deletion was requested.
         is_gone: bool,
-        /// When the last one was told, in milliseconds.
+        /// When the last one was reported, in milliseconds.
         last_millis: Millis,
     },
-    /// A pod whose node is not known was evicted or lost, or a pod that was out of rotation ended.
+    /// A pod whose node is unknown was evicted or lost, or a pod that was out of rotation ended.
     Ended {
         /// Name of the pod.
         pod: String,
@@ -199,7 +199,7 @@ pub enum Happening {
         /// It was out of rotation.
         was_released: bool,
     },
-    /// Pods had to leave a node: it was lost, or they were evicted.
+    /// Pods left a node: it was lost, or they were evicted.
     LeftNode {
         /// Name of the first one.
         pod: String,
@@ -207,13 +207,13 @@ pub enum Happening {
         pods: u32,
         /// The node.
         node: String,
-        /// Revision of the Deployment then.
+        /// Revision of the Deployment at that time.
         revision: Option<u64>,
-        /// Why they had to leave.
+        /// Why they left.
         why: NodeDeparture,
-        /// The resource that the node was low on ("memory"), where an eviction names it; else empty.
+        /// The resource that the node was low on ("memory"), if the eviction names it; else empty.
         resource: String,
-        /// When the last one had to leave, in milliseconds.
+        /// When the last one left, in milliseconds.
         last_millis: Millis,
     },
     /// Pods failed as a whole, one after the other, for another reason than those above.
@@ -224,7 +224,7 @@ pub enum Happening {
         pods: u32,
         /// `status.reason`; may be empty.
         reason: String,
-        /// Revision of the Deployment then.
+        /// Revision of the Deployment at that time.
         revision: Option<u64>,
         /// When the last one failed, in milliseconds.
         last_millis: Millis,
@@ -242,7 +242,7 @@ pub enum Happening {
         /// Time from the first of them to the last, in milliseconds.
         lasted_millis: Millis,
     },
-    /// Pods that had been ready became unready, at once or one soon after the other.
+    /// Ready pods became unready, at once or one soon after the other.
     Unready {
         /// Name of the first pod.
         pod: String,
@@ -250,32 +250,32 @@ pub enum Happening {
         pods: u32,
         /// Number of times in all pods.
         times: u32,
-        /// Time until all of them were ready again, in milliseconds; `None` if that was not seen.
+        /// Time until all of them were ready again, in milliseconds; `None` if that was not observed.
         lasted_millis: Option<Millis>,
     },
     /// A ReplicaSet released a pod.
     Released {
         /// Name of the pod.
         pod: String,
-        /// Revision of the ReplicaSet then.
+        /// Revision of the ReplicaSet at that time.
         revision: Option<u64>,
-        /// The ReplicaSet was being deleted without its pods; else their labels no longer match.
+        /// The ReplicaSet was being deleted without its pods; otherwise the pod's labels no longer match.
         is_orphaned: bool,
     },
     /// A ReplicaSet adopted a pod.
     Adopted {
         /// Name of the pod.
         pod: String,
-        /// The ReplicaSet.
+        /// The adopting ReplicaSet.
         by: Adopter,
-        /// Name of the pod that the ReplicaSet removed, as it had one too many then.
+        /// Name of the pod that the ReplicaSet then removed as one too many.
         removed: Option<String>,
     },
-    /// The Deployment does not control a ReplicaSet any more.
+    /// The Deployment no longer controls a ReplicaSet.
     SetReleased {
         /// Name of the ReplicaSet.
         name: String,
-        /// Its pods then.
+        /// Number of its pods at that time.
         pods: u32,
         /// Another Deployment controls it.
         is_taken: bool,
@@ -284,45 +284,45 @@ pub enum Happening {
     SetTaken {
         /// Name of the ReplicaSet.
         name: String,
-        /// Its pods then.
+        /// Number of its pods at that time.
         pods: u32,
-        /// It was this Deployment's before.
+        /// Whether it belonged to this Deployment before.
         is_again: bool,
-        /// It had no controller before, as far as that was observed.
+        /// Whether it had no controller before, as far as observed.
         is_orphan: bool,
     },
-    /// The Deployment was gone, and exists again: the cluster was restored from a backup.
+    /// A deleted Deployment exists again: the cluster was restored from a backup.
     Back {
         /// Duration of its absence, in milliseconds.
         millis: Millis,
     },
-    /// An old ReplicaSet was removed by the history limit.
+    /// The history limit removed an old ReplicaSet.
     CleanedUp {
         /// Its pod-template-hash.
         hash: String,
-        /// The last revision that it carried.
+        /// Its last revision.
         revision: Option<u64>,
-        /// `spec.revisionHistoryLimit` then.
+        /// `spec.revisionHistoryLimit` at that time.
         limit: u32,
     },
-    /// A ReplicaSet was deleted from outside.
+    /// A ReplicaSet was deleted by something outside of the Deployment.
     SetDeleted {
         /// Its pod-template-hash.
         hash: String,
         /// Its deletion was observed; otherwise it is unknown who deleted it.
         was_seen: bool,
-        /// Time until its Deployment made another one of the same template, in milliseconds.
+        /// Time until its Deployment created another one with the same template, in milliseconds.
         again_millis: Option<Millis>,
         /// Time without an available pod because of it, in milliseconds.
         outage_millis: Option<Millis>,
     },
-    /// The template was changed again while a change of it waited for a paused Deployment to be resumed.
+    /// The template changed again while an earlier change waited for a paused Deployment to be resumed.
     ChangeReplaced {
-        /// Images of the template that waited, joined.
+        /// Images of the waiting template, joined.
         images: String,
-        /// Images of the template that took its place, joined.
+        /// Images of its replacement, joined.
         by: String,
-        /// It is the template of the ReplicaSet that runs.
+        /// Whether the replacement is the template of the current ReplicaSet.
         is_back: bool,
     },
     /// `spec.strategy` changed.
@@ -338,9 +338,9 @@ pub enum Happening {
     SecondsChanged {
         /// The field.
         field: SpecSeconds,
-        /// Seconds before; `None` where it was absent.
+        /// Seconds before; `None` if it was absent.
         from: Option<u32>,
-        /// Seconds after; `None` where it is absent.
+        /// Seconds after; `None` if it is absent.
         to: Option<u32>,
         /// The change was observed.
         was_seen: bool,
@@ -357,7 +357,7 @@ pub enum Happening {
     },
     /// The Deployment was given a deletion timestamp.
     Deleting,
-    /// The Deployment is gone.
+    /// The Deployment was deleted.
     Deleted {
         /// Its deletion was observed.
         was_seen: bool,
@@ -367,9 +367,9 @@ pub enum Happening {
         /// Its duration, in milliseconds.
         millis: Millis,
     },
-    /// A Warning Event, with the message of the last one like it and the number of times in all.
+    /// A Warning Event, with the message of the latest similar one and the total count.
     Event(Box<Event>),
-    /// The history before this moment is not kept.
+    /// History before this moment is past retention.
     #[default]
     NotKept,
 }

@@ -1,5 +1,5 @@
-//! Values by UID in the UIDs' order, and links between UIDs. Everything here rests on one kind of ordered map: the code of a
-//! map is generated per kind, and the page's program carries it.
+//! Values by UID, in the order of UIDs, and links between UIDs. Everything here uses one type of ordered map, because the code of a map is
+//! compiled for each type into the page's program.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,13 +14,13 @@ pub(super) type Index = BTreeMap<(Uid, Uid), u32>;
 const LEAST: Uid = Uid::from_bits(0);
 const GREATEST: Uid = Uid::from_bits(u128::MAX);
 
-/// A value that knows the UID under which a [`Table`] keeps it.
+/// A value that has the UID by which a [`Table`] stores it.
 pub trait Keyed {
-    /// Returns the UID under which the value is kept.
+    /// Returns the UID of the value.
     fn uid(&self) -> Uid;
 }
 
-/// Values by UID. Iterates in the UIDs' order.
+/// Values by UID. Iterates in the order of UIDs.
 #[derive(Clone)]
 pub struct Table<V> {
     index: Index,
@@ -61,7 +61,7 @@ impl<V> Table<V> {
         Some((row, self.rows.get_mut(row as usize)?.as_mut()?))
     }
 
-    /// Returns the value in a row. It stays in its row until it is removed.
+    /// Returns the value in a row. A value stays in its row until it is removed.
     pub fn row(&self, row: u32) -> Option<&V> {
         self.rows.get(row as usize)?.as_ref()
     }
@@ -71,7 +71,7 @@ impl<V> Table<V> {
         self.index.get(&(*uid, LEAST)).copied()
     }
 
-    /// Returns the values that links name, by their rows: without a search for each.
+    /// Returns the linked values by their rows, without a search for each.
     pub(super) fn in_rows(&self, rows: impl Iterator<Item = (Uid, u32)>) -> impl Iterator<Item = &V>
     where
         V: Keyed,
@@ -84,7 +84,7 @@ impl<V> Table<V> {
         self.get(uid).is_some()
     }
 
-    /// Puts a value in, in the place of an earlier one.
+    /// Inserts or replaces a value.
     pub fn insert(&mut self, uid: Uid, value: V) {
         if let Some(place) = self.get_mut(&uid) {
             *place = value;
@@ -100,7 +100,7 @@ impl<V> Table<V> {
         }
     }
 
-    /// Takes a copy of an entry, if there is one.
+    /// Inserts a copy of an entry, if there is one.
     pub fn extend(&mut self, entry: Option<&V>)
     where
         V: Clone + Keyed,
@@ -158,12 +158,12 @@ impl<V: PartialEq> PartialEq for Table<V> {
     }
 }
 
-/// Which UIDs belong to which, in order, with their rows in the table of what belongs.
+/// Which UIDs belong to which owners, in order, with the rows of the owned objects.
 #[derive(Debug, Clone, Default)]
 pub struct Links(Index);
 
 impl Links {
-    /// Records that `owned`, which is in that row, belongs to `owner`.
+    /// Records that `owned`, in that row, belongs to `owner`.
     pub fn link(&mut self, owner: Uid, owned: Uid, row: u32) {
         self.0.insert((owner, owned), row);
     }

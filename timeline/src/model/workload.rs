@@ -1,5 +1,4 @@
-//! Which workload is meant: by cluster, kind, namespace and name, and by UID where one of several
-//! that bore the name is meant.
+//! Identifies a workload: by cluster, kind, namespace and name, and by UID if several workloads had that name.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +22,7 @@ names! {
 }
 
 impl WorkloadKind {
-    /// Returns the resource: the word in paths of Kubernetes' API and of ours.
+    /// Returns the resource: its name in the paths of Kubernetes' API and of this server.
     pub const fn resource(self) -> &'static str {
         match self {
             Self::Deployment => "deployments",
@@ -47,15 +46,14 @@ pub struct Workload {
     pub namespace: String,
     /// `metadata.name`.
     pub name: String,
-    /// Which one of that name; `None` for the one that bears it now, or bore it last.
+    /// UID; `None` for the present or last workload of that name.
     pub uid: Option<Uid>,
-    /// Which of its rollouts, by the order in which they were seen, where one that is over is looked at by itself; `None` for the
-    /// workload as it is now.
+    /// Index of one of its rollouts, in the order of observation, to select an ended one; `None` for the present state.
     pub rollout: Option<u32>,
 }
 
 impl Workload {
-    /// Returns the Deployment that has this name now, or had it last.
+    /// Returns the Deployment that has this name now, or was the last with it.
     pub fn deployment(cluster: impl Into<String>, namespace: impl Into<String>, name: impl Into<String>) -> Self {
         let (cluster, namespace, name) = (cluster.into(), namespace.into(), name.into());
         Self { cluster, kind: WorkloadKind::Deployment, namespace, name, uid: None, rollout: None }

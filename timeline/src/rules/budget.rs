@@ -1,8 +1,7 @@
-//! The rolling-update arithmetic: percentages to integers, ceiling and floor, and what the controller may do next.
+//! The arithmetic of rolling updates: percentages to integers, ceiling and floor, and the next step of the controller.
 //!
-//! Source: `util/deployment_util.go` (MaxSurge, MaxUnavailable, ResolveFenceposts, NewRSNewReplicas), `rolling.go` and
-//! `recreate.go` of the Deployment controller. All sums are of `spec.replicas` and `status.availableReplicas` of the
-//! ReplicaSets: pods that terminate count nowhere.
+//! Source: `util/deployment_util.go` (MaxSurge, MaxUnavailable, ResolveFenceposts, NewRSNewReplicas), `rolling.go` and `recreate.go` of the
+//! Deployment controller. All sums are of `spec.replicas` and `status.availableReplicas` of the ReplicaSets: terminating pods do not count.
 
 use crate::model::fact::{DeploymentSpec, DeploymentStatus, IntOrPercent, ReplicaSetCounts, Strategy};
 use crate::model::{Deployment, Model, ReplicaSet, order};
@@ -10,8 +9,8 @@ use crate::model::{Deployment, Model, ReplicaSet, order};
 pub use crate::model::Limits;
 use crate::rules::rollout;
 
-/// Resolves the strategy for the Deployment's `spec.replicas`. Surge percentages are rounded up, unavailable
-/// ones down; both zero would allow nothing, so one may then be unavailable. Recreate: no surge, everything may be missing.
+/// Resolves the strategy for the Deployment's `spec.replicas`. Surge percentages are rounded up, unavailable ones down; if both are zero,
+/// one pod may be unavailable. Recreate: no surge, and all pods may be unavailable.
 pub fn limits(spec: &DeploymentSpec) -> Limits {
     let n = spec.replicas;
     let (max_surge, max_unavailable) = match spec.strategy {
@@ -35,14 +34,14 @@ fn resolve(value: IntOrPercent, of: u32, round_hundredths: fn(u64) -> u64) -> u3
     }
 }
 
-/// The ReplicaSets of a Deployment, as the controller counts them.
+/// Counts of a Deployment's ReplicaSets, as the controller sees them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// The one that carries the Deployment's revision.
+    /// The one with the Deployment's revision.
     pub new: Option<ReplicaSetCounts>,
-    /// The others, the oldest first.
+    /// The others, oldest first.
     pub old: Vec<ReplicaSetCounts>,
-    /// Pods of the others that are there, those that terminate included, those that ended not (`oldPodsRunning` in `recreate.go`).
+    /// Existing pods of the others, including terminating ones, without ended ones (`oldPodsRunning` in `recreate.go`).
     pub old_pods: u32,
     /// Sum of `spec.replicas`.
     pub desired: u32,
@@ -51,7 +50,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Counts the ReplicaSets that `deployment` controls, as they report themselves.
+    /// Counts the ReplicaSets that `deployment` controls, as reported by themselves.
     pub fn from_sets(model: &Model, deployment: &Deployment) -> Self {
         Self::counted(model, deployment, |set| (set.now.counts, set.now.counts.replicas))
     }
@@ -61,7 +60,7 @@ impl Sums {
         deployment: &Deployment,
         counts: impl Fn(&ReplicaSet) -> (ReplicaSetCounts, u32),
     ) -> Self {
-        // A template that was just edited has no ReplicaSet yet, or one that does not carry the revision yet.
+        // A template that was just edited has no ReplicaSet yet, or one without the new revision.
         let new = rollout::new_set(model, deployment).map(|set| set.uid);
         let sets: Vec<&ReplicaSet> =
             order::sort_by(model.owned_sets(deployment.uid).collect(), |set| (set.created_at_millis, set.uid.bits()));
@@ -80,8 +79,7 @@ impl Sums {
         sums
     }
 
-    /// Counts the available pods instead of the ReplicaSets' reports of them, which follow a moment later:
-    /// what the controller will count next.
+    /// Counts available pods instead of the ReplicaSets' reports, which follow shortly after: what the controller will count next.
     pub fn from_pods(model: &Model, deployment: &Deployment) -> Self {
         Self::counted(model, deployment, |set| {
             let pods = model.pod_counts(set.uid);
@@ -89,7 +87,7 @@ impl Sums {
         })
     }
 
-    /// Takes the Deployment's own report, where its ReplicaSets are not seen.
+    /// Uses the Deployment's own report, if its ReplicaSets are not visible.
     pub fn from_status(status: &DeploymentStatus) -> Self {
         let (updated, available) = (status.updated, status.available.min(status.updated));
         let old = status.replicas.saturating_sub(updated);
@@ -113,32 +111,32 @@ impl Sums {
 /// The next step of the Deployment controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Nothing: every old ReplicaSet is empty and the new one has what it should have.
+    /// Nothing: every old ReplicaSet is empty and the new one has all its replicas.
     Nothing,
-    /// Nothing, until it is resumed.
+    /// Nothing, until the Deployment is resumed.
     Paused,
-    /// Paused, and the replicas are not spread over the ReplicaSets yet as the controller does that all the same.
+    /// Paused, but replicas still have to be distributed to the ReplicaSets, which the controller does even then.
     Spread,
     /// There is no ReplicaSet for the template yet.
     CreateSet,
     /// Scale the new ReplicaSet up by this many pods.
     AddNew(u32),
-    /// Scale the new ReplicaSet down by this many pods: it has more than the Deployment's `spec.replicas`.
+    /// Scale the new ReplicaSet down by this many pods: it has more than `spec.replicas` of the Deployment.
     RemoveNew(u32),
-    /// Take down old pods: first those that are not available, then others as far as the floor allows.
+    /// Remove old pods: first unavailable ones, then others as far as the floor allows.
     RemoveOld {
-        /// Not available ones.
+        /// Unavailable pods.
         unhealthy: u32,
-        /// Available ones.
+        /// Available pods.
         healthy: u32,
     },
-    /// Wait until this many more new pods are available: until then no old one may go.
+    /// Wait until this many more new pods are available: until then no old one may be removed.
     WaitForNew(u32),
-    /// Recreate: wait until the old pods are gone.
+    /// Recreate: wait until the old pods are deleted.
     WaitForOldGone,
 }
 
-/// Predicts the controller's next step. Availability is the ReplicaSets' report: it may be a moment behind the pods.
+/// Predicts the controller's next step from the ReplicaSets' reported availability, which may lag behind the pods.
 pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     if spec.paused {
         return if is_spread(spec, sums) { Next::Paused } else { Next::Spread };
@@ -165,22 +163,22 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     if old == 0 {
         return Next::Nothing;
     }
-    // Signed: a ReplicaSet that was just scaled down may report more available pods than it asks for.
+    // Signed: a ReplicaSet that was just scaled down may report more available pods than desired.
     let budget =
         i64::from(sums.desired) - i64::from(limits.floor) - (i64::from(new.desired) - i64::from(new.available));
     if budget <= 0 {
         return Next::WaitForNew(u32::try_from(1 - budget).unwrap_or(u32::MAX));
     }
     let budget = u32::try_from(budget).unwrap_or(u32::MAX);
-    // An old ReplicaSet may report more pods than it asks for while they drain.
+    // An old ReplicaSet may report more pods than desired while they terminate.
     let sick = sums.old.iter().fold(0u32, |sum, old| sum.saturating_add(old.desired.saturating_sub(old.available)));
     let unhealthy = sick.min(budget);
     let healthy = sums.available.saturating_sub(limits.floor).min(old - unhealthy.min(old));
     if unhealthy + healthy == 0 { Next::WaitForNew(1) } else { Next::RemoveOld { unhealthy, healthy } }
 }
 
-/// Returns whether the replicas are spread as the controller does it when it does not roll out (`scale` in `sync.go`):
-/// all of them on the one ReplicaSet that has any, or as many on several as the ceiling allows.
+/// Returns whether the replicas are distributed as by the controller outside of a rollout (`scale` in `sync.go`): all of them on the only
+/// ReplicaSet that has any, or as many on several as the ceiling allows.
 fn is_spread(spec: &DeploymentSpec, sums: &Sums) -> bool {
     let n = spec.replicas;
     let mut active = sums.old.iter().chain(&sums.new).filter(|set| set.desired > 0);

@@ -1,4 +1,4 @@
-//! Reads messages of the kubelet, and Events about an object. Texts of the cluster decide as little as possible.
+//! Parses messages of the kubelet, and Events about an object. As little as possible depends on such texts.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -9,14 +9,14 @@ use crate::model::fact::{Container, RESTARTING_ALL};
 use crate::model::story::ContainerEnd;
 use crate::model::{Deployment, Event, Pod, order};
 
-/// Returns whether the reason is one of a container that waits as every container does: to be created, for the init
-/// containers, or to be created again with all others of its pod.
+/// Returns whether the reason is that of an ordinary wait: to be created, for the init containers, or to be created again with all others
+/// of the pod.
 pub fn is_ordinary_wait(reason: &str) -> bool {
     matches!(reason, "" | "ContainerCreating" | "PodInitializing" | RESTARTING_ALL)
 }
 
-/// Events about an object ("Pod", "web-1"), the last one first: by their own time, as lists have them by name. Of two at
-/// one time the one that arrived later is the last.
+/// Returns Events about an object ("Pod", "web-1"), the last one first: by their own time, because lists sort them by name. Of two with the
+/// same time the later arrival is the last.
 pub fn events<'m>(deployment: &'m Deployment, kind: &str, name: &str) -> impl Iterator<Item = &'m Event> + use<'m> {
     let events = deployment.events.iter().rev();
     let events = events.filter(|event| event.about.0 == kind && event.about.1 == name).collect();
@@ -31,19 +31,19 @@ pub fn last_event<'m>(deployment: &'m Deployment, pod: &str, reason: &str) -> Op
 /// The end of a container that the kubelet stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerKill {
-    /// The probe or hook that failed, or what the kubelet starts the container again for.
+    /// The probe or hook that failed, or another reason for the restart.
     pub end: ContainerEnd,
-    /// The result of the probe: "HTTP probe failed with statuscode: 503"; empty where no Event tells.
+    /// The result of the probe: "HTTP probe failed with statuscode: 503"; empty if no Event has it.
     pub message: String,
 }
 
-/// Returns the message of an Event, without the words that say that it stands for others.
+/// Returns the message of an Event, without the prefix of combined Events.
 pub fn text(event: &Event) -> &str {
     event.message.strip_prefix("(combined from similar events): ").unwrap_or(&event.message)
 }
 
-/// Returns a message of the kubelet without the pod that it names at the end: ` in pod web-1_shop(4912e4b8-…)` after a back-off, and with the
-/// container where one cannot be created.
+/// Returns a message of the kubelet without the pod at its end: ` in pod web-1_shop(4912e4b8-…)` after a back-off, or with the container if
+/// one cannot be created.
 pub fn without_pod(message: &str) -> &str {
     let is_pod = |name: &str| name.contains('_') && name.ends_with(')') && !name.contains(' ');
     match message.trim_end().rsplit_once(" in pod ") {
@@ -52,7 +52,7 @@ pub fn without_pod(message: &str) -> &str {
     }
 }
 
-/// Returns whether the kubelet says the same of two pods: all but their names and addresses.
+/// Returns whether two messages of the kubelet about pods are equal except for names and addresses.
 pub fn are_alike(one: &str, other: &str) -> bool {
     let is_end = |letter: char| letter.is_whitespace() || matches!(letter, '"' | '/' | '>');
     let without_address = |part| {
@@ -63,7 +63,7 @@ pub fn are_alike(one: &str, other: &str) -> bool {
     one == other || parts(one).eq(parts(other))
 }
 
-/// Finds the last result of a probe ("Readiness probe"), by the Event `Unhealthy` since then about a pod, or about a container of it
+/// Returns the last result of a probe ("Readiness probe"), from the Event `Unhealthy` since then about a pod, or about a container of it
 /// that is not ready: "HTTP probe failed with statuscode: 503".
 pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_millis: Millis) -> Option<&'m str> {
     let since_millis = since_millis.saturating_sub(EARLY_MILLIS);
@@ -76,46 +76,46 @@ pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_m
     recent.filter(is_about).find_map(|event| saw(event).filter(|saw| !saw.is_empty()))
 }
 
-/// Returns the containers that a condition names: "web proxy" of "containers with unready status: [web proxy]". Those
-/// of unknown status, which the kubelet names before them, are returned only if there are no others.
+/// Returns the containers in the message of a condition: "web proxy" of "containers with unready status: [web proxy]". Containers of
+/// unknown status, which come first, are returned only if there are no others.
 pub fn unready_containers(message: &str) -> Option<&str> {
     message.rsplit_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside)
 }
 
-/// Reads the result of a probe from an Event that says that it failed.
+/// Parses the result of a probe from the Event of its failure.
 fn seen<'m>(event: &'m Event, probe: &str) -> Option<&'m str> {
     let message = Some(text(event)).filter(|_| event.reason == "Unhealthy")?;
     Some(message.strip_prefix(probe)?.strip_prefix(" failed")?.trim_start_matches(": ").trim())
 }
 
-/// Reads why a probe could not be made: `exec: "curl": executable file not found in $PATH`.
+/// Parses why a probe could not run: `exec: "curl": executable file not found in $PATH`.
 fn not_run<'m>(event: &'m Event, probe: &str) -> Option<&'m str> {
     let message = Some(text(event)).filter(|_| event.reason == "Unhealthy")?;
     let (_, why) = message.strip_prefix(probe)?.strip_prefix(" errored")?.split_once(": ")?;
     Some(last_step(why))
 }
 
-/// The step in which the container runtime failed, without those that failed because of it: `exec: "/app": stat /app: no such file or
-/// directory` of `failed to create containerd task: … unable to start container process: exec: "/app": …`. containerd 1 ends an error that
-/// it has no code for with `: unknown`.
+/// Returns the step in which the container runtime failed, without the enclosing steps: `exec: "/app": stat /app: no such file or
+/// directory` of `failed to create containerd task: … unable to start container process: exec: "/app": …`. containerd 1 appends `: unknown`
+/// to an error without a code.
 pub fn last_step(message: &str) -> &str {
     let step = message.rsplit_once("unable to start container process: ").map_or(message, |(_, cause)| cause).trim();
     step.strip_suffix(": unknown").unwrap_or(step)
 }
 
-/// Events may seem to come this much before what they are about: their times are whole seconds.
+/// Events may seem to precede their cause by this much: their times are whole seconds.
 pub const EARLY_MILLIS: Millis = 2_000;
 
-/// A pod that is no longer ready may arrive this long after the Event about its node: the node controller changes all pods of a node at
-/// once, and the watch of pods is late then.
+/// An unready pod may arrive this long after the Event about its node: the node controller changes all pods of a node at once, which delays
+/// the watch of pods.
 const LATE_POD_MILLIS: Millis = 15_000;
 
 /// Exit codes of a container that the kubelet stopped: SIGKILL and SIGTERM.
 const STOPPED: [i32; 2] = [137, 143];
 
-/// Returns what the kubelet stopped a container for last, by Events since the begin of its last run
-/// and of the troubles of its pod. A probe that failed is none if the container ended by itself: startup probes fail
-/// until it has started. `skew_millis` is our clock less the API server's.
+/// Returns why the kubelet stopped a container last, from Events since the beginning of its last run and of the trouble of its pod. A
+/// failed probe is not the reason if the container ended by itself: startup probes fail until it has started. `skew_millis` is our clock
+/// minus the API server's.
 pub fn last_kill(
     deployment: &Deployment,
     pod: &Pod,
@@ -125,18 +125,17 @@ pub fn last_kill(
     let exit = container.last_exit.as_ref();
     let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
     let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
-    // It goes through the story, and most ends are told by Events of the last run.
+    // Lazy, because it searches the story, and Events of the last run explain most ends.
     let trouble_millis = || pod.trouble_since_millis(container, &deployment.story);
     let last_run_millis = started.map_or_else(trouble_millis, |at| at.saturating_add(skew_millis) - EARLY_MILLIS);
     let of_pod = |since: Millis| events(deployment, "Pod", &pod.name).filter(move |event| event.at_millis >= since);
     let recent = || of_pod(last_run_millis);
     let is_about = |event: &&Event| event.container.is_empty() || event.container == container.name;
-    // What the kubelet stops may end in order.
+    // A container that the kubelet stops may end with exit code 0.
     let is_killed = exit_code.is_some_and(|code| STOPPED.contains(&code));
     let is_stopped = is_killed || exit_code == Some(0);
     let was_running = |event: &Event| started.map(|at| at.saturating_add(skew_millis) < event.at_millis);
-    // The kubelet says why it stops a container before it does so: one that ended earlier, or started later, did not end
-    // for that.
+    // The kubelet reports the reason before it stops a container, so the Event does not explain an earlier end or a later run.
     let finished = exit.and_then(|exit| exit.finished_millis).map(|at| at.saturating_add(skew_millis));
     let ended_after = |event: &Event| finished.is_some_and(|at| at >= event.at_millis - EARLY_MILLIS);
     let ended_for = |event: &Event| match was_running(event) {
@@ -145,7 +144,7 @@ pub fn last_kill(
     };
     let killed_for = |event: &Event| {
         if event.reason == "SandboxChanged" {
-            // Init containers that were done before run again in the next one.
+            // Completed init containers run again in a new sandbox.
             return (started.is_some() && ended_for(event)).then_some(ContainerEnd::Sandbox);
         }
         if event.reason == "FailedPostStartHook" {
@@ -163,7 +162,7 @@ pub fn last_kill(
         let mut probes = [ContainerEnd::LivenessProbe, ContainerEnd::StartupProbe].into_iter();
         probes.find(|end| end.probe().is_some_and(|probe| what.starts_with(probe)))
     };
-    // After many of them the kubelet leaves Events out.
+    // The kubelet drops Events after many of them.
     let fault = |event: &Event| killed_for(event).filter(|end| !end.is_no_fault());
     let remembered = || of_pod(trouble_millis().max(last_run_millis.saturating_sub(FORGETS_MILLIS)));
     let earlier = || is_stopped.then(remembered)?.find_map(fault);
@@ -180,24 +179,24 @@ pub fn last_kill(
     Some(ContainerKill { end, message })
 }
 
-/// What may become of a pod for which there is no node: room on one, or the answer of an autoscaler.
+/// Prospects of a pod without a node: room on a node, or the answer of an autoscaler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewNode {
-    /// It is nominated for this one, by the scheduler or by Karpenter: it waits for room there, or to be bound.
+    /// The scheduler or Karpenter nominated it for this node: it waits for room there, or to be bound.
     Nominated(String),
-    /// One is being added, and who says so.
+    /// A node is being added, by this autoscaler.
     Comes(&'static str),
-    /// None will be added, and why.
+    /// No node will be added, for this reason.
     Refused(String),
 }
 
-/// Reads the last answer of an autoscaler to a pod without a node, and for which node it is nominated where none is being added. That one
-/// is being added holds for Events since then.
+/// Returns the last answer of an autoscaler to a pod without a node, and the nominated node if none is being added. A node counts as being
+/// added according to Events since then.
 pub fn new_node(deployment: &Deployment, pod: &Pod, since_millis: Millis) -> Option<NewNode> {
     let answer = events(deployment, "Pod", &pod.name).find_map(|event| match event.reason.as_str() {
-        // The second one is that of GKE, of a scale-up that was triggered.
+        // The second reason is that of GKE for a triggered scale-up.
         "NotTriggerScaleUp" | "FailedScaleUp" => Some((event, NewNode::Refused(text(event).to_owned()))),
-        // Karpenter's, with the reason that the scheduler's Events have.
+        // Karpenter's Event has the same reason as those of the scheduler.
         "FailedScheduling" => {
             let why = text(event).strip_prefix("Failed to schedule pod, ")?;
             Some((event, NewNode::Refused(why.to_owned())))
@@ -214,9 +213,8 @@ pub fn new_node(deployment: &Deployment, pod: &Pod, since_millis: Millis) -> Opt
     }
 }
 
-/// Reads for which node Karpenter nominates a pod. "Pod should schedule on: nodeclaim/a" is one that it adds,
-/// "nodeclaim/a, node/b" one that has registered. If its claim alone was named since then, the node is still being
-/// added: its devices may be missing.
+/// Parses the node for which Karpenter nominates a pod. "Pod should schedule on: nodeclaim/a" is one that it adds, "nodeclaim/a, node/b"
+/// one that has registered. If only the claim was named since then, the node is still being added: its devices may be missing.
 fn nominated_node(deployment: &Deployment, event: &Event, since_millis: Millis) -> NewNode {
     let is_added = |claim: &str| {
         let mut recent = deployment.events.iter().filter(|known| known.at_millis >= since_millis);
@@ -228,7 +226,7 @@ fn nominated_node(deployment: &Deployment, event: &Event, since_millis: Millis) 
     }
 }
 
-/// Words of the scheduler for what other pods have: the plugins `noderesources`, `interpodaffinity`, `nodeports`,
+/// Texts of the scheduler for resources that other pods occupy: the plugins `noderesources`, `interpodaffinity`, `nodeports`,
 /// `nodevolumelimits`, `volumerestrictions` and `dynamicresources`.
 const ROOM_TEXTS: [&str; 8] = [
     "Insufficient",
@@ -241,22 +239,21 @@ const ROOM_TEXTS: [&str; 8] = [
     "allocate all claims",
 ];
 
-/// Returns whether a pod has no node because other pods have what it needs: one that goes may make room.
+/// Returns whether a pod has no node because other pods occupy what it needs: a deleted pod may make room.
 pub fn needs_room(message: &str) -> bool {
     ROOM_TEXTS.iter().any(|words| message.contains(words))
 }
 
-/// Events of a kubelet about a pod.
+/// Reasons of Events from a kubelet about a pod.
 const OF_KUBELET: [&str; 6] = ["Unhealthy", "Killing", "Pulling", "Pulled", "Failed", "BackOff"];
 
-/// Returns when the kubelet of a pod last reported something of it.
+/// Returns when the kubelet of a pod last reported an Event about it.
 pub fn kubelet_spoke_millis(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
     let mut events = events(deployment, "Pod", &pod.name);
     events.find(|event| OF_KUBELET.contains(&event.reason.as_str())).map(|event| event.at_millis)
 }
 
-/// Returns since when the node of a pod is reported not to be ready; `None` if its kubelet has reported something of
-/// the pod since.
+/// Returns since when the node of a pod is reported as not ready; `None` if its kubelet has reported an Event about the pod since.
 pub fn node_silent_since(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
     let changed_millis = pod.since_millis();
     let silent_millis = last_silence(deployment, pod, Millis::MIN..=Millis::MAX)?;
@@ -265,7 +262,7 @@ pub fn node_silent_since(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
 }
 
 /// Returns the earliest time of an Event `NodeNotReady` that explains a change of a pod. An Event from before the pod was ready does not
-/// explain why it is not ready any more.
+/// explain why it became unready.
 pub fn earliest_silence_millis(pod: &Pod, changed_millis: Millis) -> Millis {
     let early = changed_millis.saturating_sub(EARLY_MILLIS);
     let lost = pod.spans().find(|(state, _, to)| state.is_ready() && *to == Some(changed_millis));
@@ -273,7 +270,7 @@ pub fn earliest_silence_millis(pod: &Pod, changed_millis: Millis) -> Millis {
     lost.map_or(early, |(_, ready_millis, _)| late(ready_millis).min(early))
 }
 
-/// Returns when the node of a pod was reported not to be ready last in that time; `None` if its kubelet reported something of the pod
+/// Returns when the node of a pod was last reported as not ready in that time; `None` if its kubelet reported an Event about the pod
 /// afterwards.
 pub fn last_silence(deployment: &Deployment, pod: &Pod, times: RangeInclusive<Millis>) -> Option<Millis> {
     let mut events = events(deployment, "Pod", &pod.name).filter(|event| times.contains(&event.at_millis));
@@ -281,8 +278,7 @@ pub fn last_silence(deployment: &Deployment, pod: &Pod, times: RangeInclusive<Mi
     (last.reason == "NodeNotReady").then_some(last.at_millis)
 }
 
-/// Returns the pods with a volume that is attached to another node, as far as a message names them: "… is already used
-/// by pod(s) web-1".
+/// Returns the pods that use a volume attached to another node, as far as a message names them: "… is already used by pod(s) web-1".
 pub fn users_of_volume(message: &str) -> impl Iterator<Item = &str> {
     let names = message.split_once("used by pod(s) ").map(|(_, names)| names).unwrap_or_default();
     names.split([',', ' ']).map(|name| name.trim_end_matches('.')).filter(|name| !name.is_empty())
@@ -291,40 +287,40 @@ pub fn users_of_volume(message: &str) -> impl Iterator<Item = &str> {
 /// The reason of Events about a volume that is attached to the node of its pod.
 pub const ATTACHED: &str = "SuccessfulAttachVolume";
 
-/// The reason of Events about a volume whose files are given to the `fsGroup` of a pod.
+/// The reason of Events about a volume whose files get the `fsGroup` of a pod.
 const OWNERSHIP: &str = "VolumePermissionChangeInProgress";
 
-/// The step that a pod with a node waits for before its containers run.
+/// What a pod with a node waits for before its containers run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartHold {
     /// A volume cannot be mounted.
     Mount,
     /// A volume cannot be attached to the node.
     Attach,
-    /// The pod's sandbox, its network among it, cannot be made.
+    /// The pod's sandbox, including its network, cannot be created.
     Sandbox,
-    /// The kubelet gives the files of a volume to its `fsGroup`.
+    /// The kubelet changes the group of a volume's files to the `fsGroup`.
     Ownership,
     /// Its devices (dynamic resources) cannot be prepared.
     Devices,
-    /// Its cgroup cannot be made.
+    /// Its cgroup cannot be created.
     Cgroup,
     /// An image is pulled.
     Pull,
-    /// Nothing says.
+    /// No Event gives the reason.
     Unknown,
 }
 
 impl StartHold {
-    /// Returns whether something failed that the kubelet tries again.
+    /// Returns whether something failed that the kubelet retries.
     pub const fn is_error(self) -> bool {
         matches!(self, Self::Mount | Self::Attach | Self::Sandbox | Self::Devices | Self::Cgroup)
     }
 }
 
-/// Returns the Event that says why a pod with a node has no running container yet: a volume, its sandbox, or an image
-/// that is pulled. The kubelet sums up volumes that do not come: an earlier Event about one of them says more. A volume
-/// that was attached since then is not waited for.
+/// Returns the Event that explains why a pod with a node has no running container yet: a volume, its sandbox, or an image that is pulled.
+/// The kubelet summarises missing volumes: an earlier Event about one of them is more precise. A volume that was attached since then is not
+/// the reason.
 pub fn holds_start<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
     let name = |event: &'m Event| event.message.split_once("volume \"").and_then(|(_, rest)| rest.split('"').next());
     let is_attached = |event: &'m Event| {
@@ -345,7 +341,7 @@ pub fn holds_start<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Even
     Some(if is_sum(last) { lately().find(volume).unwrap_or(last) } else { last })
 }
 
-/// The reason of the Event that says why no scheduler looks at a pod: a ResourceClaim of it cannot be created.
+/// The reason of the Event for a pod that schedulers ignore because its ResourceClaim cannot be created.
 pub const CLAIM: &str = "FailedResourceClaimCreation";
 
 /// The reason of the condition `PodScheduled` of a pod that has scheduling gates.
@@ -370,10 +366,10 @@ pub fn is_quota(message: &str) -> bool {
     message.contains("exceeded quota")
 }
 
-/// Returns whether the API server, or a webhook, refuses the request by decision; other errors may pass.
+/// Returns whether the API server, or a webhook, refuses the request permanently; other errors may be transient.
 pub fn is_decided(message: &str) -> bool {
     let has_any = |texts: &[&str]| texts.iter().any(|text| message.contains(text));
-    // A quota that has not been counted yet, and what the API server has not read yet, decide nothing.
+    // A quota that is not counted yet, and objects that the API server has not read yet, are transient.
     let may_pass = has_any(&["status unknown for quota", "not yet ready to handle request", "not yet synced to use"]);
     let is_refused = has_any(&["denied the request", "denied request: ", "is forbidden", "is invalid"]);
     is_quota(message) || (is_refused && !may_pass)

@@ -4,8 +4,8 @@
 //!  scheduling ─► starting ─► unready ⇄ ready ─(minReadySeconds)─► available ─► terminating ─► gone
 //!                    └────────► failing ◄───────┘                 finished ─────────┘
 //! ```
-//! `status.phase` alone misleads: a terminating pod stays Running and even Ready until it is gone, and a crash-looping
-//! pod is Running most of the time. So the order of the rules in [`read`] matters.
+//! `status.phase` alone is misleading: a terminating pod stays Running and even Ready until it is deleted, and a crash-looping pod is
+//! Running most of the time. So the order of the rules in [`read`] matters.
 
 use crate::Millis;
 use crate::model::fact::{
@@ -15,28 +15,28 @@ use crate::model::fact::{
 use crate::model::{PodNow, PodState};
 use crate::rules::messages::is_ordinary_wait;
 
-/// Longest start that probes are taken to allow.
+/// Upper limit of the start time that probes are assumed to allow.
 pub const LONGEST_PROBE_MILLIS: Millis = 3_600_000;
-/// A pod may take this many times as long as the slowest pod before it.
+/// A pod may take this many times as long to start as the slowest earlier pod.
 const SLOWER: Millis = 2;
-/// Containers may run this long without being ready whatever their probes say.
+/// Minimum time that containers may run without being ready.
 const READY_MILLIS: Millis = 30_000;
 
-/// Computes how long containers may run before they are ready: half as much again as their probes allow, as the kubelet is slower
-/// than its plan.
+/// Computes how long containers may run before they are ready: 1.5 times what their probes allow, as the kubelet is slower than its
+/// schedule.
 pub fn allowed_until_ready_millis(probe_millis: Millis) -> Millis {
     let probe_millis = probe_millis.min(LONGEST_PROBE_MILLIS);
     READY_MILLIS.max(probe_millis.saturating_add(probe_millis / 2))
 }
 
-/// Computes how long a start may take where the slowest one before took `slowest_millis`: twice as long. Beyond what probes may allow,
-/// it was not a start that took so long, but what hindered it.
+/// Computes how long a start may take if the slowest one before took `slowest_millis`: twice as long. A start beyond what probes may allow
+/// was delayed by something else.
 pub fn allowed_as_before_millis(slowest_millis: Millis) -> Millis {
     slowest_millis.saturating_mul(SLOWER).min(allowed_until_ready_millis(LONGEST_PROBE_MILLIS))
 }
 
-/// Reads a pod's state, and what explains it: `reason`, `message` and, of a ready pod, `ready_since_millis`; no other field is set.
-/// A ready pod reads as [`PodState::Ready`]; whether it counts already is for [`available_at`] to say.
+/// Derives a pod's state, and its explanation: `reason`, `message` and, for a ready pod, `ready_since_millis`; no other field is set. A
+/// ready pod gets [`PodState::Ready`]; [`available_at`] decides whether it is available.
 pub fn read(pod: &PodFact) -> (PodState, PodNow) {
     let say = |state, reason: &str, message: &str| {
         (state, PodNow { reason: reason.to_owned(), message: message.to_owned(), ..PodNow::default() })
@@ -48,7 +48,7 @@ pub fn read(pod: &PodFact) -> (PodState, PodNow) {
         let (reason, message) = ended_by_kubelet(pod);
         return say(PodState::Finished, reason, message);
     }
-    // A pod that failed says why itself before its containers do.
+    // The reason of a failed pod takes precedence over those of its containers.
     let own = (pod.phase == Phase::Failed).then_some((pod.reason.as_str(), pod.message.as_str()));
     let told = own.filter(|(reason, _)| !reason.is_empty());
     if let Some((reason, message)) = told.or_else(|| failed_container(&pod.containers)).or(own) {
@@ -75,15 +75,15 @@ pub fn read(pod: &PodFact) -> (PodState, PodNow) {
     say(PodState::Starting, reason, message)
 }
 
-/// Returns the init container that a starting pod waits for, and how many come before it: they run one after another, so that it is the
+/// Returns the init container that a starting pod waits for, and the number of those before it. They run one after another, so it is the
 /// first that is not done.
 pub fn init_at_work(containers: &[Container]) -> Option<(usize, &Container)> {
     let mut init = containers.iter().filter(|c| c.role != Role::App).enumerate();
     init.find(|(_, container)| !lets_go_on(container))
 }
 
-/// Reason and message of the condition by which its kubelet ends a pod, for an eviction or a shutdown of its node; empty where there is
-/// none. If all containers end with exit code 0, the kubelet keeps nothing else of that (`generateAPIPodStatus` in `kubelet_pods.go`).
+/// Returns reason and message of the condition with which the kubelet ends a pod, for an eviction or a shutdown of its node; empty without
+/// one. If all containers end with exit code 0, the kubelet keeps no other trace (`generateAPIPodStatus` in `kubelet_pods.go`).
 pub fn ended_by_kubelet(pod: &PodFact) -> (&str, &str) {
     let is_it = |told: &&PodCondition| told.kind == "DisruptionTarget" && told.reason == "TerminationByKubelet";
     pod.conditions.iter().find(is_it).map_or(("", ""), |told| (told.reason.as_str(), told.message.as_str()))
@@ -94,7 +94,7 @@ fn condition_words(condition: Option<&Condition>) -> (&str, &str) {
     condition.map_or(("", ""), |condition| (condition.reason.as_str(), condition.message.as_str()))
 }
 
-/// Returns whether the containers after this one may start: an init container is done, a sidecar has started.
+/// Returns whether the next containers may start: an init container is done, a sidecar has started.
 fn lets_go_on(container: &Container) -> bool {
     match container.role {
         Role::Sidecar => container.state == Some(ContainerState::Running) && !container.is_in_startup,
@@ -107,12 +107,12 @@ pub const fn is_done(container: &Container) -> bool {
     matches!(container.state, Some(ContainerState::Terminated { exit_code: 0, .. }))
 }
 
-/// Returns whether the container ended for good: nothing of its own starts it again.
+/// Returns whether the container ended permanently: its own restart policy does not restart it.
 pub const fn is_over(container: &Container) -> bool {
     container.is_final || (matches!(container.role, Role::Init) && is_done(container))
 }
 
-/// The RESTARTS column of kubectl (`printPod` in `printers.go`): of init containers while one of them is not done, after that of
+/// Counts restarts as in kubectl's RESTARTS column (`printPod` in `printers.go`): of init containers until they are done, after that of
 /// sidecars and app containers.
 pub fn restarts(containers: &[Container]) -> u32 {
     let is_initializing = containers.iter().any(|c| c.role == Role::Init && !is_done(c));
@@ -125,7 +125,7 @@ pub fn sum_restarts<'c>(containers: impl IntoIterator<Item = &'c Container>) -> 
     containers.into_iter().fold(0, |sum, container| sum.saturating_add(container.restarts))
 }
 
-/// Returns when a ready pod starts to count; `None` without `minReadySeconds`: it counts at once.
+/// Returns when a ready pod becomes available; `None` without `minReadySeconds`: it is available at once.
 pub fn available_at(ready_since_millis: Option<Millis>, min_ready_seconds: u32) -> Option<Millis> {
     if min_ready_seconds == 0 {
         return None;
@@ -133,12 +133,12 @@ pub fn available_at(ready_since_millis: Option<Millis>, min_ready_seconds: u32) 
     ready_since_millis.map(|since| since.saturating_add(i64::from(min_ready_seconds) * 1000))
 }
 
-/// An init container runs before this one, which starts after it, or has ended after this one did. If this one has ended, that was in the
-/// sandbox before.
+/// Returns whether this container waits for an earlier init container, which is running, or ended after this one. An end of this one then
+/// belongs to the previous sandbox.
 pub fn awaits_init_container(container: &Container, containers: &[Container]) -> bool {
     let finished = |of: &Container| of.last_exit.as_ref().and_then(|exit| exit.finished_millis);
     let ended_millis = match &container.state {
-        // The last exit of one that is not found is an earlier one.
+        // The last exit of a container that the kubelet cannot find is an earlier one.
         Some(ContainerState::Terminated { reason, .. }) if reason != STATUS_UNKNOWN => finished(container),
         _ => None,
     };
@@ -164,14 +164,13 @@ fn failed_container(containers: &[Container]) -> Option<(&str, &str)> {
     })
 }
 
-/// Returns whether the container is a sidecar that ends again and again. Before the app containers run, its kubelet tells of no back-off
-/// of it: it has ended, with exit code 0 where it ends well when its startup probe fails.
+/// Returns whether the container is a sidecar in a crash loop. Before the app containers run, the kubelet reports no back-off for it: it is
+/// terminated, with exit code 0 if it exits normally when its startup probe fails.
 fn is_sidecar_in_loop(container: &Container) -> bool {
     container.role == Role::Sidecar && container.ends_again_and_again()
 }
 
-/// Returns whether every app container runs. One that ended well and is not started again is no step of a start any
-/// more.
+/// Returns whether every app container runs. One that succeeded and does not restart no longer counts as starting.
 fn every_app_container_runs(containers: &[Container]) -> bool {
     let runs = |container: &Container| {
         container.state == Some(ContainerState::Running) || (container.is_final && is_done(container))
@@ -200,7 +199,7 @@ mod tests {
         Some(Condition { status, reason: reason.into(), last_transition_millis: Some(1_000), ..Condition::default() })
     }
 
-    /// A pod with a node that runs and is not ready.
+    /// Returns a running pod with a node that is not ready.
     fn pod() -> PodFact {
         PodFact {
             node: Some("node-1".into()),
@@ -211,7 +210,7 @@ mod tests {
         }
     }
 
-    /// Reads the state of a pod after a change to the one above.
+    /// Derives the state of that pod after a change.
     fn reads(change: impl FnOnce(&mut PodFact)) -> (PodState, String) {
         let mut pod = pod();
         change(&mut pod);
@@ -224,16 +223,16 @@ mod tests {
         use PodState::{Failing, Finished, Ready, Scheduling, Starting, Terminating, Unready};
         let ready = || condition(ConditionStatus::True, "");
         let state = |change: &dyn Fn(&mut PodFact)| reads(|pod| change(pod)).0;
-        // Deletion before everything: the kubelet keeps the rest as it was.
+        // Deletion comes first: the kubelet keeps the other fields.
         assert_eq!(state(&|pod| (pod.deletion_at_millis, pod.phase) = (Some(1), Phase::Failed)), Terminating);
         assert_eq!(state(&|pod| pod.phase = Phase::Succeeded), Finished);
         assert_eq!(state(&|pod| (pod.phase, pod.ready) = (Phase::Failed, ready())), Failing);
-        // A container that cannot start before readiness, a gate or a missing node.
+        // A container that cannot start precedes readiness, a gate or a missing node.
         let crashing = || vec![container(Role::Init, waiting("CrashLoopBackOff"))];
         assert_eq!(state(&|pod| (pod.ready, pod.containers) = (ready(), crashing())), Failing);
         assert_eq!(state(&|pod| pod.containers = vec![container(Role::App, ended(1))]), Failing);
         assert_eq!(state(&|pod| pod.containers = vec![container(Role::App, waiting("NewReasonOfTomorrow"))]), Failing);
-        // What every start goes through is no failure.
+        // Waits of every start are no failures.
         for reason in ["", "ContainerCreating", "PodInitializing", "RestartingAllContainers"] {
             let state = state(&|pod| pod.containers = vec![container(Role::App, waiting(reason))]);
             assert_eq!(state, Starting, "{reason}");
@@ -242,10 +241,10 @@ mod tests {
         assert_eq!(state(&|pod| (pod.ready, pod.node) = (ready(), None)), Ready);
         assert_eq!(state(&|pod| pod.node = None), Scheduling);
         assert_eq!(state(&|_| ()), Unready);
-        // Sidecars count as app containers; init containers that ended well do not.
+        // Sidecars count as app containers; init containers that succeeded do not.
         assert_eq!(state(&|pod| pod.containers.push(container(Role::Sidecar, None))), Starting);
         assert_eq!(state(&|pod| pod.containers.push(container(Role::Init, ended(0)))), Unready);
-        // A container that ended well and is not started again does not make the pod start for ever.
+        // A container that succeeded and does not restart must not keep the pod in `starting`.
         let ended_well =
             |is_final| state(&|pod| pod.containers.push(Container { is_final, ..container(Role::App, ended(0)) }));
         assert_eq!([ended_well(true), ended_well(false)], [Unready, Starting]);
@@ -275,7 +274,7 @@ mod tests {
             ];
         });
         assert_eq!((state, reason.as_str()), (PodState::Starting, "Init 1 of 2"));
-        // Its node was started again: what comes after the init container ended in the sandbox before.
+        // Its node restarted: containers after the init container ended in the previous sandbox.
         let named = |name: &str, role, state| Container { name: name.into(), ..container(role, state) };
         let migrate = named("migrate", Role::Init, Some(ContainerState::Running));
         let (proxy, web) = (named("proxy", Role::Sidecar, ended(255)), named("web", Role::App, ended(255)));
@@ -284,7 +283,7 @@ mod tests {
         };
         assert_eq!(runs_again([&migrate, &proxy, &web]), (PodState::Starting, "Init 0 of 2".to_owned()));
         assert_eq!(runs_again([&proxy, &migrate, &web]).0, PodState::Failing, "the sidecar starts before it");
-        // Between two init containers none runs: the second one still has its end of the sandbox before.
+        // Between two init containers none runs: the second one still has its end from the previous sandbox.
         let at = |of: Container, second: i64| {
             let exit = Exit { finished_millis: Some(second * 1_000), ..Exit::default() };
             Container { last_exit: Some(exit.into()), ..of }

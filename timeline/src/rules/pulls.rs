@@ -1,44 +1,44 @@
-//! Reads why an image cannot be pulled, and which one, from the words of the kubelet, its runtime and the registry.
+//! Parses why an image cannot be pulled, and which one, from messages of the kubelet, its runtime and the registry.
 
 use super::messages::{events, last_event, text};
 use crate::model::Deployment;
 use crate::words::image_parts;
 
-/// The reason of an image that may not be pulled.
+/// The reason of an image that must not be pulled.
 ///
-/// It is not on the node, or the pod has no credentials for it: the kubelet does not say which.
+/// It is not on the node, or the pod has no credentials for it: the kubelet does not distinguish these.
 pub const NEVER_PULL: &str = "ErrImageNeverPull";
 
 /// Why an image cannot be pulled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PullFailure {
-    /// The registry does not have it.
+    /// The registry does not have the image.
     NotFound,
-    /// It has no variant for the node's platform.
+    /// The image has no variant for the node's platform.
     Platform,
-    /// The registry does not give it.
+    /// The registry denies access.
     Denied,
-    /// The registry does not say whether it exists.
+    /// The registry does not reveal whether the image exists.
     Hidden,
-    /// Its name is none, or it may not be pulled at all.
+    /// The name is invalid, or the image must not be pulled at all.
     Unusable,
-    /// The registry answers 429.
+    /// The registry responds with status 429.
     TooManyRequests,
     /// The registry's name does not resolve.
     NoSuchHost,
     /// The registry's certificate is not trusted.
     Certificate,
-    /// No answer in time.
+    /// No response in time.
     Timeout,
-    /// Nothing listens at the registry's address.
+    /// The registry refuses the connection.
     ConnectionRefused,
-    /// The registry answers with a server error.
+    /// The registry responds with a server error.
     ServerError,
     /// The node's disk is full.
     DiskFull,
-    /// The node's runtime lost a part of it that was pulled before.
+    /// The node's runtime lost a part of the image that was pulled before.
     Incomplete,
-    /// No message says why, or none that is known.
+    /// No message gives a known reason.
     Unknown,
 }
 
@@ -68,7 +68,7 @@ impl PullFailure {
     }
 }
 
-/// The words by which each failure is known, in lower case; the first that a message has decides.
+/// Texts that identify each failure, in lower case; the first match decides.
 const PULL_TEXTS: [(PullFailure, &[&str]); 12] = [
     (PullFailure::Platform, &["no match for platform", "no matching manifest", "no image found in"]),
     (PullFailure::TooManyRequests, &["429", "toomanyrequests", "too many requests", "rate limit"]),
@@ -87,7 +87,7 @@ const PULL_TEXTS: [(PullFailure, &[&str]); 12] = [
     (PullFailure::Timeout, &["timeout", "timed out", "deadline exceeded"]),
 ];
 
-/// Reads why the pull of `image` failed from a reason, the message beside it and Events about it.
+/// Derives why the pull of `image` failed from a reason, its message and Events about it.
 pub fn read_pull_failure<'t>(
     reason: &str,
     image: Option<&str>,
@@ -104,7 +104,7 @@ pub fn read_pull_failure<'t>(
     }
 }
 
-/// Returns whether a text has these words. A number must be a word of its own: digests and tags have digits, too.
+/// Returns whether a text contains these words. A number must be a whole word: digests and tags contain digits, too.
 fn has(text: &str, words: &str) -> bool {
     match words.parse::<u32>() {
         Ok(_) => text.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == words),
@@ -112,8 +112,8 @@ fn has(text: &str, words: &str) -> bool {
     }
 }
 
-/// A message in lower case without what is quoted and without the image: names that people gave say nothing of a failure. Some
-/// runtimes write its repository and its tag apart.
+/// Returns a message in lower case without quoted parts and without the image: names do not describe a failure. Some runtimes write
+/// repository and tag separately.
 fn without_names(message: &str, image: Option<&str>) -> String {
     let unquoted: String = message.split('"').step_by(2).collect::<Vec<_>>().join(" ");
     let Some(image) = image.filter(|image| !image.is_empty()) else { return unquoted.to_lowercase() };
@@ -129,7 +129,7 @@ fn without_names(message: &str, image: Option<&str>) -> String {
             !name.is_empty() && bare.strip_suffix(name).is_some_and(|left| left.is_empty() || left.ends_with('/'))
         };
         let is_name = bare.contains("://") || [image, name, repository, digest].into_iter().any(is);
-        // A tag may be any word: it is one behind this one.
+        // A tag may be any word, so it is recognised by the word before it.
         let is_tag = previous == "manifest" && bare == tag;
         if !(is_name || is_tag) {
             rest.push(word);
@@ -139,8 +139,7 @@ fn without_names(message: &str, image: Option<&str>) -> String {
     rest.join(" ").to_lowercase()
 }
 
-/// Returns the last part of the messages about a failed pull, if it says more than that the pull failed: "unexpected
-/// EOF".
+/// Returns the last part of the messages about a failed pull, if it says more than that the pull failed: "unexpected EOF".
 pub fn pull_detail<'t>(message: &'t str, events: impl Iterator<Item = &'t str>) -> Option<&'t str> {
     let texts = std::iter::once(message).chain(events).map(str::trim);
     let mut details = texts.map(|text| text.rsplit_once(": ").map_or(text, |(_, detail)| detail));
@@ -149,8 +148,8 @@ pub fn pull_detail<'t>(message: &'t str, events: impl Iterator<Item = &'t str>) 
     })
 }
 
-/// Messages of Events about failures of a pod, the last one first, without those about another image, and those about a container that
-/// cannot be created or started: "Error: configmap \"settings\" not found" (`startContainer` in `kuberuntime_container.go`).
+/// Returns messages of Events about failures of a pod, the last one first, without those about another image, and without those about a
+/// container that cannot be created or started: "Error: configmap \"settings\" not found" (`startContainer` in `kuberuntime_container.go`).
 pub fn failures<'m>(deployment: &'m Deployment, pod: &str, image: Option<&str>) -> impl Iterator<Item = &'m str> {
     let failures = events(deployment, "Pod", pod).filter(|event| event.reason == "Failed");
     failures.map(text).filter(move |message| !message.starts_with("Error: ") && !is_of_another_image(message, image))
@@ -161,7 +160,7 @@ pub fn is_of_another_image(message: &str, image: Option<&str>) -> bool {
     named_image(message).zip(image).is_some_and(|(named, image)| !is_same_image(named, image))
 }
 
-/// Finds the image that the kubelet or its runtime names as the one that it cannot pull.
+/// Returns the image that cannot be pulled according to the kubelet or its runtime.
 pub fn named_image(message: &str) -> Option<&str> {
     let after = |mark: &str, end: char| message.split_once(mark).and_then(|(_, rest)| rest.split(end).next());
     let quoted = after("image \"", '"');
@@ -171,8 +170,7 @@ pub fn named_image(message: &str) -> Option<&str> {
         .filter(|image| !image.is_empty() && !image.contains(char::is_whitespace))
 }
 
-/// Returns whether two names may be of one image: a runtime adds the registry and a tag, and leaves out the tag beside
-/// a digest.
+/// Returns whether two names may refer to the same image: a runtime adds the registry and a tag, and omits the tag beside a digest.
 pub fn is_same_image(one: &str, other: &str) -> bool {
     let ([name, tag, digest], [other_name, other_tag, other_digest]) = (image_parts(one), image_parts(other));
     let agree = |one: &str, other: &str| one == other || one.is_empty() || other.is_empty();
@@ -186,7 +184,7 @@ pub fn unread_pull_secrets<'m>(deployment: &'m Deployment, pod: &str) -> Option<
     rest.split_once(')').map(|(names, _)| names).filter(|names| !names.is_empty())
 }
 
-/// Reasons for which a container waits for its image.
+/// Returns whether the reason is that of a container waiting for its image.
 pub fn is_image_reason(reason: &str) -> bool {
     matches!(
         reason,

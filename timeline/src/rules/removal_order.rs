@@ -1,8 +1,8 @@
-//! Why a ReplicaSet that shrank let go of this pod and not of another one: the order of `ActivePodsWithRanks`
-//! (`pkg/controller/controller_utils.go`), applied to what was seen of its pods at that moment.
+//! Explains why a ReplicaSet that was scaled down removed this pod and not another: the order of `ActivePodsWithRanks`
+//! (`pkg/controller/controller_utils.go`), applied to the observed pods at that moment.
 //!
-//! Nothing is stored for it: states have their starts, so any moment can be looked at again. What was not seen exactly
-//! enough, such as the ready time of a pod that was ready when watching began, is not guessed.
+//! Nothing is stored for it: states have their starts, so any moment can be evaluated later. Values that were not observed exactly enough,
+//! such as the ready time of a pod that was ready when the observation began, are not guessed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +10,12 @@ use crate::model::fact::Role;
 use crate::model::{EndReason, Model, Pod, PodState};
 use crate::{Millis, Uid};
 
-/// Deletions of one round of the ReplicaSet controller arrive this close behind each other: it writes at most 20 a second.
+/// Maximum interval between deletions of one round of the ReplicaSet controller: it writes at most 20 a second.
 const NEXT_MILLIS: Millis = 100;
-/// A change that arrived so little earlier may have been unknown to the controller when it chose.
+/// The controller may not have known of a change that arrived this shortly before its choice.
 const ARRIVAL_MILLIS: Millis = 500;
 
-/// The criteria by which a ReplicaSet chooses pods to remove, in the order in which Kubernetes asks.
+/// The criteria by which a ReplicaSet chooses pods to remove, in Kubernetes' order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Criterion {
     /// It had no node.
@@ -24,9 +24,9 @@ pub enum Criterion {
     NotRunning,
     /// It was not ready.
     NotReady,
-    /// It is said to be cheaper to lose (`controller.kubernetes.io/pod-deletion-cost`).
+    /// It had a lower `controller.kubernetes.io/pod-deletion-cost`.
     Cheaper,
-    /// More pods of the Deployment were on its node: so many.
+    /// More pods of the Deployment were on its node: this many.
     Crowded(u32),
     /// It had been ready for a shorter time, by a power of two.
     ReadyLater,
@@ -34,40 +34,40 @@ pub enum Criterion {
     Restarts,
     /// It was younger, by a power of two.
     Younger,
-    /// Nothing told them apart. The lower UID comes first then, or, as that is no consistent order where some times are equal
-    /// and others are not, whichever the sorting leaves there.
+    /// No criterion distinguished them. Then the lower UID comes first or, as that is not a consistent order if some times are equal and
+    /// others are not, the result of the sorting algorithm.
     Chance,
 }
 
-/// The comparison of a pod that went with one that stayed.
+/// The comparison of a removed pod with a remaining one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// It had to go first.
+    /// The removed pod precedes the remaining one, by this criterion.
     Before(Criterion),
-    /// The other one would have had to go first, as far as was seen.
+    /// The remaining pod should have been removed first, according to the observations.
     After,
-    /// Cannot be told from what was seen.
+    /// The observations do not decide it.
     Unclear,
 }
 
-/// Why pods went, for questions about many of them: what pods that went together share is computed once.
+/// Reasons of removals, for queries about many pods: data that pods of one round share is computed once.
 pub struct Choices<'m> {
     model: &'m Model,
     skew_millis: Millis,
-    /// The pods that each ReplicaSet removed, and when.
+    /// The removed pods of each ReplicaSet, with times.
     rounds: BTreeMap<Uid, Vec<RemovalRound<'m>>>,
-    /// The cluster as it was seen when pods of a ReplicaSet went.
+    /// The observed cluster at the removals of a ReplicaSet.
     views: BTreeMap<(Uid, Millis), ControllerView<'m>>,
 }
 
 impl<'m> Choices<'m> {
-    /// Of a moment: the model as it was then. `skew_millis` is how much later our clock is than the cluster's.
+    /// Creates it for a moment with its model. `skew_millis` is our clock minus the cluster's.
     pub const fn new(model: &'m Model, skew_millis: Millis) -> Self {
         Self { model, skew_millis, rounds: BTreeMap::new(), views: BTreeMap::new() }
     }
 
-    /// The criteria that made a pod go before every other one that its ReplicaSet had; `None` if it did not go because its
-    /// ReplicaSet shrank, if all pods went, or if it cannot be told.
+    /// Returns the criteria by which a pod was removed before every other one of its ReplicaSet; `None` if the ReplicaSet was not scaled
+    /// down, if all pods were removed, or if the observations do not decide it.
     pub fn criteria(&mut self, pod: &Pod) -> Option<Vec<Criterion>> {
         let criterion = |pair| match pair {
             Comparison::Before(criterion) => Some(criterion),
@@ -77,7 +77,7 @@ impl<'m> Choices<'m> {
         (!found.is_empty()).then(|| found.into_iter().collect())
     }
 
-    /// A pod that went, held against every pod of its ReplicaSet that stayed.
+    /// Compares a removed pod with every remaining one of its ReplicaSet.
     pub fn pairs<'c>(&'c mut self, pod: &'c Pod) -> impl Iterator<Item = Comparison> + use<'c, 'm> {
         self.looked(pod).into_iter().flat_map(move |(view, round)| {
             let gone = view.states(pod);
@@ -85,12 +85,12 @@ impl<'m> Choices<'m> {
         })
     }
 
-    /// Returns the number of passes over all pods of a Deployment until now.
+    /// Returns the number of passes over all pods of a Deployment so far.
     pub fn looks(&self) -> usize {
         self.views.len()
     }
 
-    /// Returns the pods that the controller saw when it removed a pod, and the round in which that was.
+    /// Returns the controller's view at the removal of a pod, and the round of the removal.
     fn looked(&mut self, pod: &Pod) -> Option<(&ControllerView<'m>, &RemovalRound<'m>)> {
         let (set, at) = pod.owner.zip(went(pod))?;
         let (model, skew_millis) = (self.model, self.skew_millis);
@@ -106,11 +106,11 @@ impl<'m> Choices<'m> {
     }
 }
 
-/// When the controller let go of some pods of a ReplicaSet, by arrival.
+/// One round: times at which the controller removed pods of a ReplicaSet, by arrival.
 struct RemovalRound<'m> {
     from: Millis,
     to: Millis,
-    /// The pods that stayed; `None` until they are needed.
+    /// The remaining pods; `None` until they are needed.
     stayed: Option<Vec<&'m Pod>>,
 }
 
@@ -131,16 +131,16 @@ impl RemovalRound<'_> {
 /// The cluster as the controller saw it.
 struct ControllerView<'m> {
     at: Millis,
-    /// The moments between which it chose.
+    /// Possible moments of the choice.
     perhaps: [Millis; 3],
     skew_millis: Millis,
-    /// Pods of the Deployment on each node: at least and at most.
+    /// Pods of the Deployment on each node: minimum and maximum.
     on_node: BTreeMap<&'m str, (u32, u32)>,
 }
 
 impl<'m> ControllerView<'m> {
     fn new(model: &'m Model, set: Uid, (from, to): (Millis, Millis), skew_millis: Millis) -> Self {
-        // Rounds that follow each other closely look like one.
+        // Rounds in quick succession look like one.
         let perhaps = [from - 1, from - ARRIVAL_MILLIS, to - 1];
         let deployment = model.replica_sets.get(&set).and_then(|set| set.owner);
         let sets =
@@ -150,7 +150,7 @@ impl<'m> ControllerView<'m> {
             pod.is_active_at(at) && pod.state_at(at).is_some_and(|state| state != PodState::Scheduling)
         };
         for pod in sets.into_iter().flat_map(|set| model.controlled_pods(set)) {
-            // Another ReplicaSet may have let go of it in the same instant, a moment earlier.
+            // Another ReplicaSet may have released it at the same time, just before.
             let last = if pod.owner == Some(set) { to - 1 } else { to };
             let seen = perhaps.into_iter().chain([last]).map(|at| is_there(pod, at));
             let (least, most) = on_node.entry(node(pod)).or_default();
@@ -167,8 +167,7 @@ impl<'m> ControllerView<'m> {
         active.filter_map(|at| pod.state_at(at)).collect()
     }
 
-    /// Compares two pods. A change just before may have been seen or not: only an answer that is the same either way is
-    /// given.
+    /// Compares two pods. A change just before may have been known or not: the result is returned only if it is the same in both cases.
     fn compare(&self, (gone, states): (&Pod, &BTreeSet<PodState>), other: &Pod) -> Comparison {
         let others = self.states(other);
         let both = states.iter().flat_map(|a| others.iter().map(move |b| (*a, *b)));
@@ -183,7 +182,7 @@ impl<'m> ControllerView<'m> {
             return before_if(!has_node(a), Criterion::NoNode);
         }
         match (is_running(a), is_running(b)) {
-            // A container that fails may do so before or after the pod was running; it is not ready either way.
+            // A failing container may have failed before or after the pod was running; in both cases the pod is not ready.
             (None, _) if b.is_ready() => return Comparison::Before(Criterion::NotReady),
             (_, None) if a.is_ready() => return Comparison::After,
             (None, _) | (_, None) => return Comparison::Unclear,
@@ -215,7 +214,7 @@ impl<'m> ControllerView<'m> {
             return Comparison::Unclear;
         };
         if one == two {
-            // Pods with other ready times are sorted in between by UID, so this may not have been asked.
+            // Pods with other ready times are sorted in between by UID, so this criterion may not have been reached.
             let asked = self.by_restarts_and_age(gone, other);
             return if asked == Comparison::After { Comparison::Unclear } else { asked };
         }
@@ -237,11 +236,10 @@ impl<'m> ControllerView<'m> {
         self.by_age(one, two, Criterion::Younger)
     }
 
-    /// Compares the ages: the pod that began later goes first; within one power of two of age, in nanoseconds, nothing
-    /// tells them apart.
+    /// Compares the ages: the younger pod is removed first; within one power of two of age, in nanoseconds, they count as equal.
     fn by_age(&self, one: Millis, two: Millis, younger: Criterion) -> Comparison {
         let bucket = |age: Millis| i128::from(age).checked_mul(1_000_000).and_then(i128::checked_ilog2);
-        // When exactly the controller looked is not known.
+        // The exact time of the controller's choice is unknown.
         let least_and_most = |since_millis: Millis| {
             let age = self.at - self.skew_millis - since_millis;
             (bucket(age - ARRIVAL_MILLIS), bucket(age + ARRIVAL_MILLIS))
@@ -258,7 +256,7 @@ impl<'m> ControllerView<'m> {
         }
     }
 
-    /// Returns since when a pod was ready, by the kubelet's clock; `None` if it became ready anew later.
+    /// Returns since when a pod was ready, by the kubelet's clock; `None` if it became ready again later.
     fn ready_since(&self, pod: &Pod) -> Option<Millis> {
         let later = pod.states.iter().skip_while(|(_, start)| *start <= self.at);
         let is_anew = later.skip_while(|(state, _)| state.is_ready()).any(|(state, _)| state.is_ready());
@@ -270,7 +268,7 @@ const fn before_if(is_before: bool, criterion: Criterion) -> Comparison {
     if is_before { Comparison::Before(criterion) } else { Comparison::After }
 }
 
-/// Returns the most restarts of a container and, if these are equal, of a sidecar (`maxContainerRestarts`).
+/// Returns the maximum number of restarts of a container and, if these are equal, of a sidecar (`maxContainerRestarts`).
 fn most_restarts(pod: &Pod) -> (u32, u32) {
     let most = |role: Role| {
         let mine = pod.now.containers.iter().filter(|container| container.role == role);
@@ -283,12 +281,12 @@ fn node(pod: &Pod) -> &str {
     pod.now.node.as_deref().unwrap_or_default()
 }
 
-/// Returns when its ReplicaSet let go of the pod.
+/// Returns when its ReplicaSet removed the pod.
 fn went(pod: &Pod) -> Option<Millis> {
     pod.ended_millis().filter(|_| pod.end_reason == Some(EndReason::ScaledDown))
 }
 
-/// Returns whether its phase was Running; `None` if the state does not tell.
+/// Returns whether its phase was Running; `None` if the state does not determine it.
 const fn is_running(state: PodState) -> Option<bool> {
     match state {
         PodState::Scheduling | PodState::Starting => Some(false),

@@ -1,4 +1,4 @@
-//! Derives from a rollout and its neighbours: trigger, outcome, the ReplicaSet that carries it.
+//! Derives facts about a rollout from it and its neighbours: trigger, outcome, its ReplicaSet.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use crate::model::{Deployment, Gap, KubectlVerdict, Model, Pod, ReplicaSet, Roll
 
 pub use crate::model::Trigger;
 
-/// An older ReplicaSet that arrived this long before its Deployment was adopted by it, not created for it.
+/// A ReplicaSet that arrived this long before its Deployment was adopted by it, not created for it.
 const ADOPTED_BEFORE_MILLIS: i64 = 500;
-/// A rollout that starts this soon after a change of the replicas may be of the same edit.
+/// A rollout that starts this soon after a change of the replicas may come from the same edit.
 const SAME_EDIT_MILLIS: Millis = 1_000;
 
-/// Streams of different kinds overtake each other by less: a take-down that is shorter is not told.
+/// Maximum delay between streams of different kinds; a shorter take-down is not reported.
 pub const OVERTAKING_MILLIS: Millis = 1_000;
 
-/// The status of a Deployment follows its pods within this time.
+/// Maximum delay of a Deployment's status after its pods.
 pub const STATUS_MILLIS: Millis = 5_000;
 
 /// The outcome of a rollout.
@@ -27,26 +27,26 @@ pub enum Outcome {
     Complete,
     /// The Deployment was scaled to zero before every replica was available.
     ScaledToZero,
-    /// The next revision began before it was complete.
+    /// The next revision began before this one was complete.
     Superseded,
     /// The Deployment was deleted before it was complete.
     Deleted,
-    /// The progress deadline passed, and nothing changed since.
+    /// The progress deadline passed, without a later change.
     DeadlineExceeded,
-    /// Under way.
+    /// In progress.
     #[default]
     Progressing,
 }
 
-/// Returns the owned ReplicaSet that carries `rollout`'s revision: the first seen, and before those that were taken
-/// over from another Deployment, whose numbers were of that one.
+/// Returns the owned ReplicaSet with `rollout`'s revision: the first observed one, and before those that were adopted from another
+/// Deployment, whose numbers come from that one.
 pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, revision: u64) -> Option<&'m ReplicaSet> {
     let is_of_another = |set: &&ReplicaSet| set.owners.first() != Some(&deployment.uid);
     model.sets_of(deployment.uid).filter(|set| set.had_revision(revision)).min_by_key(is_of_another)
 }
 
-/// Returns the ReplicaSet of a rollout. If an earlier rollout had its number, as the controller counts from 1 again
-/// once all ReplicaSets are deleted, it is the last one that existed when this one began.
+/// Returns the ReplicaSet of a rollout. If an earlier rollout had the same number, because the controller counts from 1 again after all
+/// ReplicaSets were deleted, returns the last one that existed when this rollout began.
 pub fn set_of_rollout<'m>(model: &'m Model, deployment: &Deployment, of: &Rollout) -> Option<&'m ReplicaSet> {
     let is_earlier = |other: &Rollout| other.revision == of.revision && other.started_millis < of.started_millis;
     let until = of.started_millis.filter(|_| deployment.rollouts.iter().any(is_earlier));
@@ -57,8 +57,7 @@ pub fn set_of_rollout<'m>(model: &'m Model, deployment: &Deployment, of: &Rollou
     last.or_else(|| replica_set(model, deployment, of.revision))
 }
 
-/// Returns a ReplicaSet of a Deployment, with those of its name: a deleted one is made again with the same template and
-/// revision.
+/// Returns a ReplicaSet of a Deployment, with others of its name: a deleted one is created again with the same template and revision.
 pub fn sets_named_as<'m>(
     model: &'m Model,
     deployment: &'m Deployment,
@@ -67,24 +66,22 @@ pub fn sets_named_as<'m>(
     model.sets_of(deployment.uid).filter(move |other| other.name == set.name)
 }
 
-/// Returns the existing ReplicaSet that is scaled up: the one that carries the Deployment's revision. A new revision is
-/// written on the ReplicaSet first and on the Deployment a moment later, so a higher one on a ReplicaSet is already the
-/// Deployment's.
+/// Returns the existing ReplicaSet that is scaled up: the one with the Deployment's revision. A new revision is written to the ReplicaSet
+/// first and to the Deployment shortly after, so a higher one on a ReplicaSet is already the Deployment's.
 pub fn current_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
     let revision = current_revision(model, deployment)?;
     let carries = |set: &&ReplicaSet| set.revision() == Some(revision);
     model.owned_sets(deployment.uid).filter(carries).min_by_key(|set| (set.first_seen_millis, set.uid))
 }
 
-/// Returns the revision that is scaled up.
+/// Returns the revision of the ReplicaSet that is scaled up.
 pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
     let latest = model.owned_sets(deployment.uid).max_by_key(|set| set.revision());
     let of_sets = latest.and_then(ReplicaSet::revision);
-    // The next number with another template: its ReplicaSet is on its way in another stream.
+    // The next number with another template: its ReplicaSet has not arrived yet in the other stream.
     let is_next =
         |own: u64| latest.is_some_and(|set| set.revision() == own.checked_sub(1) && is_edited(set, deployment));
-    // A Deployment that took over ReplicaSets has no revision of its own for a moment, and a number that no rollout has is written
-    // on it alone.
+    // A Deployment that adopted ReplicaSets has no revision of its own for a moment; a number without a rollout is only on the Deployment.
     let is_own = |own: &u64| match deployment.rollouts.last() {
         Some(last) => last.revision == *own || is_next(*own),
         None => of_sets.is_none(),
@@ -92,20 +89,20 @@ pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
     deployment.now.revision.filter(is_own).max(of_sets)
 }
 
-/// Returns the arrival of the first sign of a rollout: a change that the controller had not observed yet when it began,
-/// or its ReplicaSet with its revision. `None` if it was running when watching began.
+/// Returns the arrival of the first sign of a rollout: a change that the controller had not observed when it began, or its ReplicaSet with
+/// its revision. `None` if it was in progress when the observation began.
 pub fn first_sign_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     let started = rollout.started_millis?;
     let before = deployment.rollouts.iter().filter_map(|other| other.started_millis.filter(|at| *at < started)).max();
     let revised = set_of_rollout(model, deployment, rollout).and_then(|set| revised_millis(set, rollout.revision));
-    // What was there earlier is of the rollout before, or of a Deployment that owned the ReplicaSet before this one adopted it.
+    // An earlier sign belongs to the rollout before, or to a Deployment that owned the ReplicaSet before this one adopted it.
     let signs = [unobserved_millis(deployment, started), revised].into_iter().flatten();
     let after = before.unwrap_or(deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS);
     Some(signs.filter(|sign| *sign > after).fold(started, Millis::min))
 }
 
-/// Returns when Recreate began to take down the revision before, for a rollout that starts once its pods are gone;
-/// `None` if it took nothing down, or that was not observed.
+/// Returns when Recreate began to remove the previous revision, for a rollout that starts after that; `None` if it removed nothing, or that
+/// was not observed.
 pub fn take_down_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     let started = rollout.started_millis.filter(|_| rollout.max_surge == 0)?;
     let before = deployment.rollouts.iter().rfind(|other| other.started_millis < Some(started))?;
@@ -113,25 +110,24 @@ pub fn take_down_millis(model: &Model, deployment: &Deployment, rollout: &Rollou
     let mut scales = set.scales.iter().rev().filter(|scale| scale.deployment == deployment.uid);
     let last = scales.find(|scale| scale.at_millis <= started)?;
     let is_take_down = last.to == 0 && last.cause == ScaleCause::Rollout;
-    // A rollback that was superseded before it had pods was not taken down: its ReplicaSet was, in an earlier rollout. Streams overtake
-    // each other: a rollout may be seen to begin after its take-down.
+    // If the previous rollout was a rollback that was superseded before it had pods, the removal belongs to an earlier rollout. Streams are
+    // not synchronised: the start of a rollout may arrive after its take-down.
     let is_of_before = before.started_millis.is_none_or(|began| last.at_millis + OVERTAKING_MILLIS >= began);
     Some(last.at_millis).filter(|at| is_take_down && is_of_before && started - at >= OVERTAKING_MILLIS)
 }
 
-/// Returns when a rollout began for the pods: with its start, or with the take-down before it.
+/// Returns when a rollout began to affect pods: at its start, or with the take-down before it.
 pub fn began_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     take_down_millis(model, deployment, rollout).or(rollout.started_millis)
 }
 
-/// Returns whether a rollout began or ended unobserved: the list after that shows neither when it was nor how many pods
-/// there were until then.
+/// Returns whether the beginning or end of a rollout was not observed: the next list shows neither its time nor the number of pods until
+/// then.
 pub fn is_part_unseen(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
     rollout.is_end_unseen || is_begin_unseen(model, deployment, rollout)
 }
 
-/// Returns whether a part of a rollout was not observed: there may have been more pods at once, or fewer available
-/// ones.
+/// Returns whether a part of a rollout was not observed: the real maximum of pods may be higher, and the minimum of available ones lower.
 pub fn has_gap(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
     let from = began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis);
     has_gap_within(deployment, from, rollout.ended_millis().unwrap_or(Millis::MAX))
@@ -142,23 +138,23 @@ pub fn has_gap_within(deployment: &Deployment, from_millis: Millis, to_millis: M
     deployment.gaps.iter().any(|gap| !gap.is_short() && gap.from_millis < to_millis && gap.to_millis > from_millis)
 }
 
-/// Returns whether a rollout, or the take-down before it, began unobserved.
+/// Returns whether the beginning of a rollout, or of the take-down before it, was not observed.
 pub fn is_begin_unseen(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
     let taken_down = take_down_millis(model, deployment, rollout);
     (rollout.started_millis.is_some() && !rollout.was_start_seen)
         || taken_down.is_some_and(|at| is_in_gap(deployment, at))
 }
 
-/// Returns whether the list after a gap showed what has that time, so that its true time is not known.
+/// Returns whether something with that time was found by the list after a gap, so that its real time is unknown.
 pub fn is_in_gap(deployment: &Deployment, at_millis: Millis) -> bool {
-    // The gap in which a Deployment was created begins when it was first seen.
+    // For the gap in which a Deployment was created, the gap begins with its first observation.
     let is_first = at_millis == deployment.first_seen_millis;
     let mut gaps = deployment.gaps.iter().filter(|gap| at_millis <= gap.to_millis);
     gaps.any(|gap| gap.from_millis < at_millis || (gap.from_millis == at_millis && is_first))
 }
 
-/// Returns the last moment of the rollout at `index` that knows nothing of the next one: the begin of the gap in which
-/// that one began, if that was not observed. `None` for the last rollout.
+/// Returns the last moment of the rollout at `index` without traces of the next one: the beginning of the gap in which the next one began,
+/// if that was not observed. `None` for the last rollout.
 pub fn last_moment_millis(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
     let (known, next) = (deployment.rollouts.get(index)?, deployment.rollouts.get(index + 1)?);
     let sign = first_sign_millis(model, deployment, next)?;
@@ -168,7 +164,7 @@ pub fn last_moment_millis(model: &Model, deployment: &Deployment, index: usize) 
     Some(gap.map_or(sign - 1, |gap| gap.from_millis))
 }
 
-/// Returns the arrival of the first sign of a rollout that has not begun yet; `None` while there is none.
+/// Returns the arrival of the first sign of a rollout that has not begun yet; `None` if there is none.
 pub fn next_sign_millis(model: &Model, deployment: &Deployment) -> Option<Millis> {
     let last = deployment.rollouts.last()?;
     let edited = awaits_revision(model, deployment).then(|| unobserved_millis(deployment, Millis::MAX)).flatten();
@@ -178,30 +174,29 @@ pub fn next_sign_millis(model: &Model, deployment: &Deployment) -> Option<Millis
     signs.filter(|sign| last.started_millis.is_none_or(|started| *sign > started)).min()
 }
 
-/// Returns since when there was a change that the controller had not observed at that time; `None` if it had observed
-/// everything.
+/// Returns since when there was a change that the controller had not observed at that time; `None` if it had observed everything.
 fn unobserved_millis(deployment: &Deployment, at_millis: Millis) -> Option<Millis> {
     let (since, verdict) = deployment.verdicts.iter().rev().find(|(since, _)| *since <= at_millis)?;
     (*verdict == KubectlVerdict::NotObserved).then_some(*since)
 }
 
-/// Returns since when a ReplicaSet carries a revision; `None` if that is not known.
+/// Returns since when a ReplicaSet has a revision; `None` if that is not known.
 pub fn revised_millis(set: &ReplicaSet, revision: u64) -> Option<Millis> {
     set.revisions.iter().rev().find(|(known, _)| *known == revision).and_then(|(_, since)| *since)
 }
 
-/// Returns whether the template was edited, and no ReplicaSet carries its revision yet.
+/// Returns whether the template was edited, and no ReplicaSet has its revision yet.
 pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
     current_set(model, deployment).is_some_and(|set| is_to_be_replaced(model, deployment, set))
 }
 
-/// Returns the ReplicaSet that is scaled up; `None` while the revision of an edited template is awaited.
+/// Returns the ReplicaSet that is scaled up; `None` while the revision of an edited template is missing.
 pub fn new_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
     current_set(model, deployment).filter(|set| !is_to_be_replaced(model, deployment, set))
 }
 
-/// Returns whether another template has the number of the last rollout: the controller counts from 1 again once all
-/// ReplicaSets are deleted, as those of a Deployment that is edited while it is paused.
+/// Returns whether another template has the number of the last rollout: the controller counts from 1 again after all ReplicaSets were
+/// deleted, for example those of a Deployment that is edited while paused.
 pub fn is_number_reused(model: &Model, deployment: &Deployment, last: &Rollout) -> bool {
     let now = &deployment.now;
     let is_other = (&last.images, &last.restarted_at, last.template_apart)
@@ -218,16 +213,16 @@ pub fn is_about(told: &Condition, set: &ReplicaSet) -> bool {
     told.message.contains(&format!("\"{}\"", set.name))
 }
 
-/// Returns whether a condition is about the ReplicaSet of another revision than that of the last rollout: if all old
-/// pods go at once, a rollback does not move it.
+/// Returns whether a condition is about the ReplicaSet of another revision than that of the last rollout: if all old pods are removed at
+/// once, a rollback does not update it.
 pub fn is_about_another(model: &Model, deployment: &Deployment, told: &Condition) -> bool {
     let last = deployment.rollouts.last().map(|rollout| rollout.revision);
     let mut others = model.owned_sets(deployment.uid).filter(|set| set.revision() != last);
     others.any(|set| is_about(told, set))
 }
 
-/// The condition that says that the ReplicaSet of the template is refused. Kubernetes keeps it until something moves or the deadline passes,
-/// also where the template became that of a ReplicaSet again whose pods it counts: nothing is refused any more then.
+/// Returns the condition of a refused ReplicaSet of the template. Kubernetes keeps it until there is progress or the deadline passes, even
+/// if the template became that of an earlier ReplicaSet, which is not refused.
 pub fn refusal_of_set<'m>(model: &Model, deployment: &'m Deployment) -> Option<&'m Condition> {
     let now = &deployment.now;
     let told = now.status.progressing.as_ref().filter(|told| told.reason == "ReplicaSetCreateError")?;
@@ -235,13 +230,13 @@ pub fn refusal_of_set<'m>(model: &Model, deployment: &'m Deployment) -> Option<&
     Some(told).filter(|_| !is_counted || new_set(model, deployment).is_none())
 }
 
-/// Returns whether the revision after that of the current ReplicaSet is awaited.
+/// Returns whether the revision after that of the current ReplicaSet is missing.
 fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -> bool {
-    // A ReplicaSet of a newer revision than the Deployment's was seen before the edit that it comes of.
+    // A ReplicaSet of a newer revision than the Deployment's arrived before the edit that created it.
     let is_ahead = deployment.rollouts.last().is_some_and(|last| set.revision() > Some(last.revision));
     let now = &deployment.now;
-    // Of an edit of other fields only its effect is seen: Recreate takes down what is there, and the next one comes afterwards. A ReplicaSet
-    // that was scaled to zero says so, until it is scaled up again.
+    // An edit of undecoded fields is visible only by its effect: Recreate removes the existing pods, and the next ReplicaSet comes
+    // afterwards. After a scaling to zero, `desired_replicas` of the ReplicaSet is 0 until it is scaled up again.
     let is_recreate = now.spec.strategy == Strategy::Recreate
         && !now.spec.paused
         && now.spec.replicas > 0
@@ -250,8 +245,8 @@ fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -
     if is_recreate && set.now.counts.desired == 0 && has_pods() {
         return true;
     }
-    // While it is paused the controller makes no ReplicaSet: it counts no pod of the template. Where the template is known it says so itself,
-    // and pods of one that was scaled up are counted a moment later.
+    // While paused the controller creates no ReplicaSet, and counts no pod of an edited template. Known templates are compared directly
+    // instead, because pods after a scaling up are counted a moment later.
     let is_known = set.now.template.is_some() && now.template.is_some();
     let is_paused_edit = !is_known
         && now.spec.paused
@@ -263,9 +258,9 @@ fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -
     !is_ahead && (is_edited(set, deployment) || is_paused_edit)
 }
 
-/// The replicas that the ReplicaSets were scaled for last, where the controller takes other ones for a scaling that it never finishes: more
-/// than one has replicas (`isScalingEvent` in `sync.go`), which only RollingUpdate spreads (`scale`), and none says the new number, so that
-/// the new one does not count as saturated.
+/// Returns the replicas for which the ReplicaSets were scaled last, if the controller mistakes other ones for a scaling that it never
+/// finishes: several have replicas (`isScalingEvent` in `sync.go`), which only RollingUpdate distributes (`scale`), and none has the new
+/// number, so that the new one does not count as saturated.
 pub fn stuck_scaling(model: &Model, deployment: &Deployment) -> Option<u32> {
     let now = &deployment.now;
     let is_seen = now.generation <= now.status.observed_generation;
@@ -307,14 +302,14 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
             return if is_same { Trigger::Adopted } else { Trigger::Rollback };
         }
         let arrived_before = set.first_seen_millis < deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS;
-        // The watch of Deployments may be late. Creation times are whole seconds: of two in one second, none is known to be older.
+        // The watch of Deployments may be late. Creation times are whole seconds: of two in the same second, neither is known to be older.
         let is_older = set.created_at_millis < deployment.created_at_millis;
         if (arrived_before && is_older) || is_of_another {
             return Trigger::Adopted;
         }
     }
     match (is_first, rollout.is_restart) {
-        // Created without being observed, and rolled out again.
+        // Created without observation, and rolled out again.
         (true, _) if rollout.revision > 1 && !rollout.was_start_seen => Trigger::Unknown,
         (true, _) => Trigger::Created,
         (false, true) => Trigger::Restart,
@@ -322,8 +317,8 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
     }
 }
 
-/// Returns whether the rollout at `index` goes on with the ReplicaSet of the one before, which got another number
-/// because a ReplicaSet was taken over or taken up again: no template came in between.
+/// Returns whether the rollout at `index` continues with the ReplicaSet of the one before, which got another number because a ReplicaSet
+/// was adopted or reused: no template came in between.
 pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: &ReplicaSet) -> bool {
     let both = index.checked_sub(1).and_then(|before| deployment.rollouts.get(before..=index));
     let Some([before, rollout]) = both else { return false };
@@ -337,17 +332,16 @@ pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: 
             .any(|other| other.uid != set.uid && other.revisions.iter().any(|(revision, _)| is_between(*revision)))
 }
 
-/// Returns whether a rollout has the template of the one before and a lower number: ReplicaSets were deleted, that one
-/// among them. The controller made it again with the number after the highest one that was left (`getNewReplicaSet` in
-/// `sync.go`).
+/// Returns whether a rollout has the template of the one before and a lower number: ReplicaSets were deleted, including that one. The
+/// controller created it again with the number after the highest remaining one (`getNewReplicaSet` in `sync.go`).
 fn is_made_again(before: &Rollout, rollout: &Rollout) -> bool {
     rollout.revision < before.revision
         && (&rollout.images, &rollout.restarted_at, rollout.template_apart)
             == (&before.images, &before.restarted_at, before.template_apart)
 }
 
-/// Pods of a rollout were made in its ReplicaSet, and none of these was ever available, also before it was deleted and made again. Its
-/// start and all the time since were observed.
+/// Returns whether pods of a rollout were created and none was ever available, also before its ReplicaSet was deleted and created again.
+/// Its start and all the time since must be observed.
 pub fn came_to_nothing(model: &Model, deployment: &Deployment, rollout: &Rollout, set: &ReplicaSet) -> bool {
     let is_whole = |started: Millis| {
         deployment.kept_since_millis.is_none_or(|since| since <= started)
@@ -359,8 +353,8 @@ pub fn came_to_nothing(model: &Model, deployment: &Deployment, rollout: &Rollout
     is_observed && pods.peek().is_some() && !pods.any(Pod::was_available)
 }
 
-/// Returns whether everything of the last rollout was available for moments only, as far as its controller saw: its condition would tell
-/// of a complete rollout by now, and says that this one goes on. Containers that crash again and again are all ready now and then.
+/// Returns whether everything of the last rollout was available only briefly, according to its controller: otherwise its condition would
+/// report a complete rollout by now, but it reports progress. Containers in a crash loop are sometimes all ready.
 pub fn had_all_for_moments(deployment: &Deployment, last: &Rollout, at_millis: Millis) -> bool {
     let goes_on = match deployment.now.status.progress_reason() {
         "NewReplicaSetCreated" | "FoundNewReplicaSet" | "ReplicaSetUpdated" | "DeploymentResumed" => true,
@@ -371,10 +365,10 @@ pub fn had_all_for_moments(deployment: &Deployment, last: &Rollout, at_millis: M
     goes_on && last.completed_millis.is_none() && last.available_millis.is_some_and(is_late)
 }
 
-/// Returns whether a rollout was under way at that time; `None` where nobody saw whether one was, or where one starts at once: it may be
-/// of the same edit, and starts when its ReplicaSet is there.
+/// Returns whether a rollout was in progress at that time; `None` if that was not observed, or if one starts right after: it may come from
+/// the same edit, and starts when its ReplicaSet exists.
 pub fn was_rolling_out(deployment: &Deployment, at_millis: Millis) -> Option<bool> {
-    // One that was there when watching began may have been complete before, while something of it is not available.
+    // A rollout from before the observation may have been complete, although something of it is not available.
     let is_open = |rollout: &&Rollout| {
         let unseen_end = rollout.available_millis.filter(|_| rollout.started_millis.is_none());
         let mut ends = rollout.ended_millis().into_iter().chain(unseen_end);

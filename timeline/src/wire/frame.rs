@@ -1,4 +1,4 @@
-//! The frames themselves.
+//! The types of the frames.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::view::connection::Connection;
 use crate::view::list::{self, Query, Window};
 use crate::{Change, Millis, Model, Uid, Workload};
 
-/// From the viewer.
+/// A frame from the viewer to the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ViewerFrame {
     /// The first frame.
@@ -25,7 +25,7 @@ pub enum ViewerFrame {
         /// The position of the viewer's copy, if it has one.
         since: Option<Position>,
     },
-    /// The sentences of the followed Deployment at another time.
+    /// Requests the sentences of the followed Deployment at a moment.
     Moment {
         /// The time, in milliseconds of the cluster's time.
         at_millis: Millis,
@@ -35,20 +35,20 @@ pub enum ViewerFrame {
 /// The scope that a viewer follows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Scope {
-    /// Follows nothing for now.
+    /// Follows nothing.
     Nothing,
     /// Some lines of a list of Deployments.
     List {
         /// Filter and order of the list.
         query: Query,
-        /// The lines that are in view, by number.
+        /// The requested rows, by number.
         window: Window,
     },
     /// One workload.
     Workload(Workload),
 }
 
-/// A place in the sequence of changes of one cluster.
+/// A position in the sequence of changes of one cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// Epoch of the server's timeline: another one after each restart or replay.
@@ -59,7 +59,7 @@ pub struct Position {
     pub said: SaidVersion,
 }
 
-/// From the server.
+/// A frame from the server to the viewer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ServerFrame {
     /// The first frame.
@@ -69,11 +69,11 @@ pub enum ServerFrame {
         /// Build of the page that it serves.
         build: String,
     },
-    /// Everything the viewer follows, anew.
+    /// The complete state of the followed scope.
     Snapshot(Box<Snapshot>),
-    /// The changes since then.
+    /// The changes since the last frame.
     Delta(Delta),
-    /// The difference of the rows that the viewer follows.
+    /// The changed rows of the followed list.
     List(Box<list::ListDelta>),
     /// State of the server's connection to a cluster.
     Connection {
@@ -91,7 +91,7 @@ pub enum ServerFrame {
     },
 }
 
-/// One Deployment with all that belongs to it.
+/// One Deployment with all its objects.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Epoch of the server's timeline: another one after each restart or replay.
@@ -102,9 +102,9 @@ pub struct Snapshot {
     pub cluster: String,
     /// The cluster's time at the server, in milliseconds.
     pub now_millis: Millis,
-    /// The Deployment; `None` when there is none of that name.
+    /// The Deployment; `None` if there is none of that name.
     pub deployment: Option<Uid>,
-    /// Since when the server looks for it.
+    /// Since when the server looks for the Deployment.
     pub looking_since_millis: Millis,
     /// The Deployment, its ReplicaSets and their Pods.
     pub objects: Objects,
@@ -114,21 +114,21 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Returns whether it is about `workload`.
-    /// A snapshot that was on its way when the viewer went elsewhere is not.
+    /// A snapshot that was in transit when the viewer changed the page is not.
     pub fn is_of(&self, workload: &Workload) -> bool {
         let is_it = |known: &Deployment| known.name == workload.name && known.namespace == workload.namespace;
         self.cluster == workload.cluster && self.objects.deployments.iter().all(is_it)
     }
 }
 
-/// One Deployment with all that belongs to it; nothing when there is none.
+/// One Deployment with all its objects; empty if it does not exist.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Objects {
     /// The Deployment.
     pub deployments: Vec<Deployment>,
     /// ReplicaSets that it controls or ever controlled, by arrival.
     pub replica_sets: Vec<ReplicaSet>,
-    /// Pods that any of these controls or ever controlled, by arrival.
+    /// Pods that any of these ReplicaSets controls or ever controlled, by arrival.
     pub pods: Vec<Pod>,
 }
 
@@ -157,14 +157,14 @@ impl From<Objects> for Model {
 /// Changes of one scope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Delta {
-    /// [`Position::seq`] that the viewer's copy must have.
+    /// [`Position::seq`] that the viewer's copy must have before.
     pub from: u64,
     /// [`Position::seq`] that it has afterwards.
     pub to: u64,
     /// The cluster's time at the server, in milliseconds.
     pub now_millis: Millis,
-    /// The changes between the two that travel, in order.
+    /// The changes in between that are sent to viewers, in order.
     pub changes: Vec<Change>,
-    /// The difference of the sentences; `None` when there is none.
+    /// The difference of the sentences; `None` if they are equal.
     pub said: Option<SaidDelta>,
 }

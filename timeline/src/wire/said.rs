@@ -1,4 +1,4 @@
-//! The sentences of a Deployment, now and at another time, and the difference that viewers receive.
+//! The sentences of a Deployment, now and at a moment, and the differences that viewers receive.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,18 +6,18 @@ use crate::Millis;
 use crate::say::story::Line;
 use crate::view::View;
 
-/// The sentences of a Deployment, made where the cluster's time is known, once for all viewers.
+/// The sentences of a Deployment, created by the owner of the cluster's time, once for all viewers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Said {
-    /// The verdict and the figures; `None` when there is no such Deployment.
+    /// The verdict and the figures; `None` if there is no such Deployment.
     pub view: Option<View>,
     /// The story, oldest first.
     pub story: Vec<Line>,
-    /// Version of both; a viewer that returns names it.
+    /// Version of both; a viewer that reconnects sends it.
     pub version: SaidVersion,
 }
 
-/// Version of sentences: equal ones have the same, also after a restart. 0 where nobody asks for it.
+/// Version of sentences: equal ones have the same version, also after a restart. 0 if it is not needed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SaidVersion {
     /// Hash of the verdict and the figures.
@@ -29,7 +29,7 @@ pub struct SaidVersion {
 }
 
 impl Said {
-    /// Returns these sentences with their version: a viewer may come back with them.
+    /// Sets the version: a viewer may reconnect with these sentences.
     #[must_use]
     pub fn with_version(self) -> Self {
         let lines = self.story.len() as u32;
@@ -37,7 +37,7 @@ impl Said {
         Self { version, ..self }
     }
 
-    /// Takes what is said anew.
+    /// Applies a difference.
     pub fn take(&mut self, delta: SaidDelta) {
         self.version = delta.version;
         if let Some(view) = delta.view {
@@ -51,7 +51,7 @@ impl Said {
         }
     }
 
-    /// Replaces the view by that of a later time, if nothing happened in between; returns the difference, `None` when there is none.
+    /// Replaces the view by that of a later time, if nothing happened in between; returns the difference, `None` if they are equal.
     pub fn take_view(&mut self, view: Option<View>) -> Option<SaidDelta> {
         if self.view == view {
             return None;
@@ -61,24 +61,24 @@ impl Said {
         self.delta(true, (self.story.len(), 0), self.story.len())
     }
 
-    /// Computes the difference to `before`; `None` when there is none.
+    /// Computes the difference from `before`; `None` if they are equal.
     pub fn delta_since(&self, before: &Self) -> Option<SaidDelta> {
         let is_same = |(new, old): &(&Line, &Line)| new == old;
         let first = self.story.iter().zip(&before.story).take_while(is_same).count();
-        // A line in the middle may be told anew: a pod restarted again.
+        // A line in the middle may change: a pod restarted again.
         let new_end = self.story.iter().skip(first).rev();
         let last = new_end.zip(before.story.iter().skip(first).rev()).take_while(is_same).count();
         self.delta(self.view != before.view, (first, last), before.story.len())
     }
 
-    /// Computes the difference to sentences of which only the version is known; `None` when there is none.
+    /// Computes the difference from sentences that are known only by version; `None` if they are equal.
     pub fn delta_since_version(&self, before: SaidVersion) -> Option<SaidDelta> {
         let lines = before.lines as usize;
         let kept = self.story.get(..lines).filter(|kept| hash(kept) == before.story).map_or(0, <[Line]>::len);
         self.delta(self.version.view != before.view, (kept, 0), lines)
     }
 
-    /// Returns the difference to sentences with so many lines, of which so many at the beginning and at the end stay.
+    /// Returns the difference from sentences with `lines` lines, of which `first` at the beginning and `last` at the end are unchanged.
     fn delta(&self, is_view_new: bool, (first, last): (usize, usize), lines: usize) -> Option<SaidDelta> {
         let view = self.view.clone().filter(|_| is_view_new).map(Box::new);
         let is_same = first == self.story.len() && first == lines;
@@ -98,19 +98,19 @@ fn hash(sentences: &(impl Serialize + ?Sized)) -> u32 {
 /// The difference of two versions of [`Said`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SaidDelta {
-    /// The verdict and the figures, when they changed.
+    /// The verdict and the figures, if they changed.
     pub view: Option<Box<View>>,
-    /// Numbers of lines that stay at the beginning and at the end of the story, and the lines between them.
+    /// Numbers of unchanged lines at the beginning and at the end of the story, and the lines between them.
     pub story: Option<(u32, u32, Vec<Line>)>,
-    /// Version of the sentences afterwards.
+    /// Version of the sentences after the difference.
     pub version: SaidVersion,
 }
 
-/// Answer to [`super::ViewerFrame::Moment`]: what was said at a time of the past.
+/// Answer to [`super::ViewerFrame::Moment`]: the sentences of a past moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
-    /// The time that was asked about, in milliseconds.
+    /// The requested moment, in milliseconds.
     pub at_millis: Millis,
-    /// The sentences of then; `None` when they are not kept any more.
+    /// The sentences of that moment; `None` if it is past retention.
     pub said: Option<Said>,
 }

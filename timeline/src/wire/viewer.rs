@@ -1,24 +1,24 @@
-//! A viewer's copy of one Deployment, made of a snapshot and the deltas after it. The page, the terminal and tests use
-//! the same type. The copy of a list is [`crate::view::list::ListCopy`].
+//! A viewer's copy of one Deployment: a snapshot with the later deltas applied. The page, the terminal and tests use the same type. The
+//! copy of a list is [`crate::view::list::ListCopy`].
 //!
 //! ```text
 //!              take_snapshot                     take_delta that fits
 //!   nothing ──────────────────► standing at seq ────────────────────► standing at a later seq
 //!      ▲                              │
 //!      └────────── default() ─────────┤ take_delta after a gap: Missed, nothing is altered;
-//!                                     ▼ whoever holds the copy asks for a snapshot
+//!                                     ▼ the owner of the copy requests a snapshot
 //! ```
 
 use crate::model::Deployment;
 use crate::wire::{Delta, Position, Said, Snapshot};
 use crate::{Model, Uid};
 
-/// One Deployment as a viewer knows it.
+/// A viewer's copy of one Deployment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeploymentCopy {
-    /// The Deployment with its objects; fields that do not travel are empty.
+    /// The Deployment with its objects; fields that are not sent are empty.
     pub model: Model,
-    /// Its UID; `None` when there is none of that name.
+    /// Its UID; `None` if there is none of that name.
     pub deployment: Option<Uid>,
     /// The sentences about it.
     pub said: Said,
@@ -26,7 +26,7 @@ pub struct DeploymentCopy {
     place: Option<(u64, u64)>,
 }
 
-/// The result of taking a delta.
+/// The result of applying a delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
     /// The delta was applied.
@@ -47,7 +47,7 @@ impl DeploymentCopy {
         is_other_life
     }
 
-    /// Applies a delta. One that the copy knows already, as after a new subscription, fits too.
+    /// Applies a delta. A delta that the copy already contains, as after a new subscription, fits too.
     pub fn take_delta(&mut self, delta: Delta) -> Taken {
         let Delta { from, to, changes, said, now_millis: _ } = delta;
         let Some((_, seq)) = &mut self.place else { return Taken::BeforeSnapshot };

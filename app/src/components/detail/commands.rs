@@ -1,4 +1,4 @@
-//! Commands that show more, or do what this page never does, ready to copy.
+//! kubectl commands that show more, or do what this page never does, ready to copy.
 
 use leptos::prelude::*;
 use timeline::view::Command;
@@ -7,7 +7,7 @@ use super::following::lines;
 use super::moment::is_past;
 use crate::components::copy::CopyButton;
 
-/// A command in words: none is broken at a hyphen while there is room for it.
+/// Renders a command so that lines do not break at its hyphens unless a word is too long for the line.
 fn unbroken_words(command: &str) -> Vec<AnyView> {
     let word = |(index, word): (usize, &str)| {
         let space = (index > 0).then_some(" ");
@@ -16,7 +16,7 @@ fn unbroken_words(command: &str) -> Vec<AnyView> {
     command.split(' ').enumerate().map(word).collect()
 }
 
-/// The kubectl commands that show more of what the detail is about, each with a button that copies it.
+/// The kubectl commands that show more about the subject of the detail, each with a copy button.
 #[component]
 pub fn Commands(#[prop(into)] commands: Signal<Vec<Command>>) -> impl IntoView {
     let line = |Command { what, command, .. }: Command| {
@@ -28,7 +28,7 @@ pub fn Commands(#[prop(into)] commands: Signal<Vec<Command>>) -> impl IntoView {
             </li>
         }
     };
-    // What changes the cluster would change today's.
+    // A command that changes the cluster would change its present state, not the past one that is shown.
     let is_past = is_past();
     let shown = move || {
         let mut shown = commands.get();

@@ -14,7 +14,7 @@ use crate::zone::Zone;
 #[component]
 pub fn Facts(
     workload: StoredValue<Workload>,
-    /// The present as times are compared with it.
+    /// The present, with which times are compared.
     now_millis: Signal<Millis>,
     facts: Signal<Vec<DetailFact>>,
 ) -> impl IntoView {

@@ -1,4 +1,4 @@
-//! Parts of something that changes, for the components that show them: one part alone, or a list of lines.
+//! Memos of the parts of a changing value: one part alone, or a list of lines.
 
 use std::hash::Hash;
 
@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use crate::scoped::ScopedFor;
 
-/// Follows a part as long as it is there; what it was last stays when it is not any more.
+/// Follows a part while it exists, and keeps its last value afterwards.
 pub fn following<S, T>(
     source: impl Into<Signal<S>>,
     first: T,
@@ -31,7 +31,8 @@ macro_rules! content {
 }
 pub(crate) use content;
 
-/// A view for each line, made anew where another line has its number: several lines may say the same.
+/// Renders a view for each line. A line is identified by its number, as several lines may have the same text; a view is rendered again if
+/// the line with its number differs.
 pub fn lines<T, N>(
     all: impl Fn() -> Vec<T> + Send + 'static,
     line: impl Fn(T) -> N + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! The frame of a detail: a title, and a way back.
+//! The frame of a detail: its title, and a button that closes it.
 
 use leptos::ev::MouseEvent;
 use leptos::prelude::*;
@@ -8,7 +8,7 @@ use timeline::address;
 use crate::browser::is_plain;
 use crate::rollout::controls::Controls;
 
-/// Frame of every detail: its title, and a button that closes it.
+/// The frame of every detail: its title, and a button that closes it.
 #[component]
 pub fn Frame(
     workload: StoredValue<Workload>,

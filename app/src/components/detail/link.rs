@@ -1,4 +1,4 @@
-//! A link to something below the page of a Deployment: a pod, a revision, its rollouts.
+//! A link to a detail of a Deployment: a pod, a revision, its rollouts.
 
 use leptos::ev::MouseEvent;
 use leptos::prelude::*;
@@ -9,14 +9,14 @@ use crate::browser::is_plain;
 use crate::exported::Exported;
 use crate::rollout::controls::Controls;
 
-/// The link. On the page of the Deployment it opens beside the picture, elsewhere and in another tab the server is asked for it, of
-/// the very workload that is meant; in a file there is nothing but what opens beside the picture.
+/// The link. On the page of the Deployment it opens the detail beside the picture. Elsewhere, and in another tab, it requests the page of
+/// the detail from the server, with the UID of the workload. In a file it only opens details beside the picture.
 #[component]
 pub fn DetailLink(
     workload: Workload,
     path: String,
     #[prop(optional)] class: Option<&'static str>,
-    /// Accessible name of the link, where it differs from its text.
+    /// Accessible name of the link, if it differs from its text.
     #[prop(optional)]
     label: Option<String>,
     children: Children,

@@ -1,4 +1,4 @@
-//! Details of a Deployment, beside the picture or as a page of their own.
+//! Details of a Deployment, beside the picture or as pages of their own.
 
 pub mod commands;
 pub mod facts;

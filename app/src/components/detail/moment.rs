@@ -1,5 +1,5 @@
-//! Times of day in details: each leads to its moment. Those of a past moment have their date, and nothing in such details changes what
-//! is there today.
+//! Times of day in details: each links to its moment. Details of a past moment show dates, and offer nothing that changes the present
+//! state.
 
 use leptos::either::Either;
 use leptos::prelude::*;
@@ -11,14 +11,14 @@ use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::zone::Zone;
 
-/// The time of day. Beside the picture it shows the moment there; as a page of its own it is a link to it.
+/// The time of day. Beside the picture it shows that moment there; on a page of its own it is a link to the moment.
 #[component]
 pub fn Moment(
     workload: StoredValue<Workload>,
-    /// The UID of the Deployment: another one may have had its name.
+    /// UID of the Deployment: another one may have had the same name.
     deployment: Uid,
     at_millis: Millis,
-    /// The present as times are compared with it.
+    /// The present, with which times are compared.
     now_millis: Signal<Millis>,
 ) -> impl IntoView {
     let zone = Zone::of_page();
@@ -43,8 +43,8 @@ pub fn is_past() -> Signal<bool> {
     Signal::derive(move || ["at", "rollout"].iter().any(|name| query.read().get_str(name).is_some()))
 }
 
-/// The present as times of a detail are compared with it: those that are far from it have their date. `now_millis` reads the time that
-/// the detail is of.
+/// Returns the present with which times of a detail are compared: times that are far from it are shown with their date. `now_millis` reads
+/// the time of the detail.
 pub fn present(now_millis: impl Fn() -> Millis + Send + Sync + 'static) -> Signal<Millis> {
     if let Some(board) = Board::of_page() {
         return Signal::derive(move || board.present());

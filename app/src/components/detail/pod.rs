@@ -18,7 +18,7 @@ use crate::detail::pod::{ConditionDetail, ContainerDetail, Step, started_in_mill
 use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
-/// Durations are told to a tenth of a second: a shorter one would be none.
+/// Durations are shown to a tenth of a second, and a shorter one would be shown as 0.
 const SHORTEST_MILLIS: Millis = 100;
 
 #[component]
@@ -38,7 +38,7 @@ pub fn PodView(workload: StoredValue<Workload>, pod: Memo<Box<PodDetail>>) -> im
     view! {
         <Frame workload test_id="pod-detail" title=move || pod.read().name.clone()>
             <p class="state">
-                // A pod that is gone has no token.
+                // A deleted pod has no token.
                 <Show when=move || pod.read().state != PodState::Gone>
                     <svg viewBox="-10 -10 20 20" width="16" height="16" aria-hidden="true"><Token state=move || pod.read().state/></svg>
                     " "
@@ -56,7 +56,7 @@ pub fn PodView(workload: StoredValue<Workload>, pod: Memo<Box<PodDetail>>) -> im
     }
 }
 
-/// Duration of each step from the pod's creation to its counting; nothing while none was made.
+/// Duration of each step from the pod's creation to being available. Renders nothing before the first step.
 #[component]
 fn Start(pod: Memo<Box<PodDetail>>, now_millis: Signal<Millis>) -> impl IntoView {
     let zone = Zone::of_page();
@@ -92,7 +92,7 @@ fn Containers(pod: Memo<Box<PodDetail>>) -> impl IntoView {
     }
 }
 
-/// The conditions: those that are not true apart from those that are, such as `DisruptionTarget` or a readiness gate that is met.
+/// The conditions. Those that are not true are listed apart from those that are, such as `DisruptionTarget` or a readiness gate.
 #[component]
 fn Conditions(pod: Memo<Box<PodDetail>>) -> impl IntoView {
     let group = move |heading: &'static str, is_true: bool| {
@@ -126,7 +126,7 @@ fn History(workload: StoredValue<Workload>, pod: Memo<Box<PodDetail>>, now_milli
         let is_gone = text == PodState::Gone.label();
         let lasted = move || {
             let lasted_millis = pod.read().history.get(index).map_or(0, |span| span.lasted_millis);
-            // What is gone stays so, and what another line follows at once has no length.
+            // The last state of a deleted pod has no duration, and neither has one that another state followed at once.
             let has_length = lasted_millis >= SHORTEST_MILLIS && !is_gone;
             has_length.then(|| format!("for {}{}", at_least(is_older), duration(lasted_millis)))
         };
@@ -138,7 +138,7 @@ fn History(workload: StoredValue<Workload>, pod: Memo<Box<PodDetail>>, now_milli
             </tr>
         }
     };
-    // The last line lasts longer each time that it is asked for, and stays the same one: its length is no part of what it is.
+    // The duration of the last line changes with each request, so it is not part of the key.
     let each = move || {
         let pod = pod.read();
         let items = pod.history.iter().enumerate();

@@ -44,7 +44,7 @@ fn Images(revision: Memo<Box<RevisionDetail>>) -> impl IntoView {
     }
 }
 
-/// Differences between the revision and those before; nothing where none is known.
+/// Differences between the revision and earlier ones. Renders nothing if none are known.
 #[component]
 fn Differences(workload: StoredValue<Workload>, revision: Memo<Box<RevisionDetail>>) -> impl IntoView {
     let each = move || revision.read().differences.clone();
@@ -57,7 +57,7 @@ fn Differences(workload: StoredValue<Workload>, revision: Memo<Box<RevisionDetai
     view! { <ScopedFor each children=told/> }
 }
 
-/// The rollouts of a revision; nothing where none was seen.
+/// The rollouts of a revision. Renders nothing if none were observed.
 #[component]
 fn PastRollouts(revision: Memo<Box<RevisionDetail>>, now_millis: Signal<Millis>) -> impl IntoView {
     let zone = Zone::of_page();

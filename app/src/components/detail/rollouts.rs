@@ -1,4 +1,4 @@
-//! The rollouts of a Deployment that are kept, each a link to its moment.
+//! The stored rollouts of a Deployment, each with a link to its moment.
 
 use leptos::prelude::*;
 use timeline::Workload;
@@ -13,7 +13,7 @@ use crate::exported::Exported;
 use crate::payload::Site;
 use crate::zone::Zone;
 
-/// All rollouts of a workload that are known, the last one first.
+/// All known rollouts of a workload, the latest first.
 #[component]
 pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDetail>) -> impl IntoView {
     let zone = Zone::of_page();

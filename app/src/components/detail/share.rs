@@ -1,4 +1,4 @@
-//! Links to a Deployment: the one that most people want, and the others for those who look for them.
+//! Links to a Deployment: the most useful one first, and the others in a list that opens.
 
 use leptos::prelude::*;
 use timeline::address;
@@ -12,11 +12,11 @@ use crate::detail::ShareDetail;
 use crate::detail::share::Link;
 use crate::zone::Zone;
 
-/// Note where the links lead nowhere for anybody else.
+/// Note that the links work on this machine only.
 pub const LOCAL: &str =
     "This address only works on this computer. To share it, open Rollcast under an address that others can reach.";
 
-/// Links to share of a page, each with a button that copies it; the first one with a code for telephones, if others can open it.
+/// Links to share a page, each with a copy button; the first one with a QR code if other machines can open it.
 #[component]
 pub fn ShareView(workload: StoredValue<Workload>, share: Memo<ShareDetail>) -> impl IntoView {
     let now_millis = present(move || share.read().at_millis);
@@ -57,7 +57,7 @@ pub fn ShareView(workload: StoredValue<Workload>, share: Memo<ShareDetail>) -> i
     }
 }
 
-/// One link to share: what it leads to and will mean later, its address, and a button that copies it.
+/// One link to share: its subject, what it will show later, its address, and a copy button.
 #[component]
 fn SharedLink(link: Link, now_millis: Signal<Millis>, copy: &'static str) -> impl IntoView {
     let zone = Zone::of_page();

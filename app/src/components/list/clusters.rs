@@ -1,4 +1,5 @@
-//! The clusters, how each is reached, and a way to its own list. Many are behind one button, but for those in trouble.
+//! The clusters, the state of each connection, and a link to the list of each. Many clusters are in a menu, except for some that are in
+//! trouble.
 
 use leptos::prelude::*;
 use timeline::address;
@@ -11,15 +12,15 @@ use crate::list::board::ListBoard;
 use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
-/// So many clusters have a chip each in the header; more of them are in a menu.
+/// Maximum number of clusters with a chip each in the header; more are in a menu.
 const FEW: usize = 3;
-/// So many of those in trouble stand beside the menu.
+/// Maximum number of clusters in trouble that have a chip beside the menu.
 const MOST_TROUBLED: usize = 2;
 
-/// A chip for each cluster: how it is reached, and a link to its own list.
+/// A chip for each cluster: the state of its connection, and a link to its list.
 #[component]
 pub fn Clusters(board: ListBoard) -> impl IntoView {
-    // A server that was started again may watch other clusters.
+    // A server that was restarted may watch other clusters.
     let names = Memo::new(move |_| {
         let overall = board.overall.read();
         overall.clusters.iter().map(|cluster| (cluster.name.clone(), cluster.accent)).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! Column heads of the list, its order, and the legend of the tiny scores.
+//! Column heads of the list, its order, and the legend of its small charts.
 
 use leptos::prelude::*;
 use timeline::address;
@@ -8,11 +8,11 @@ use timeline::view::LAYERS;
 use crate::list::board::ListBoard;
 use crate::list::tiny_score::CLASSES;
 
-/// Meaning of the layers of the tiny scores.
+/// Meaning of the layers of the small charts.
 const KEY: [&str; LAYERS] =
     ["available", "available, previous revision", "not available yet", "failing", "terminating"];
 
-/// The heads of the list's columns, and a key to the colours in them.
+/// The column heads of the list, and a legend of its colours.
 #[component]
 pub fn Columns(board: ListBoard) -> impl IntoView {
     let entry = |(class, words): (&'static str, &'static str)| {
@@ -30,12 +30,12 @@ pub fn Columns(board: ListBoard) -> impl IntoView {
                 <ColumnHead board column=Column::Since words="Since"/>
             </div>
         </div>
-        // Read aloud whenever the order is another one.
+        // Screen readers announce each change of the order.
         <p class="aside" role="status" data-testid="announced">{move || board.query.read().sort.words()}</p>
     }
 }
 
-/// The head of a column: a link to the list in its order, or the other way round where the list is in that order already.
+/// The head of a column: a link that sorts the list by it, or reverses the order if the list is sorted by it already.
 #[component]
 fn ColumnHead(board: ListBoard, column: Column, words: &'static str) -> impl IntoView {
     let sorted = move || {

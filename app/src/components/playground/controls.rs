@@ -1,5 +1,4 @@
-//! Actions of the playground below the line, for those who open it: which story plays, and what happens to the Deployment and its
-//! cluster.
+//! Controls of the playground below its first line, closed by default: which story plays, and actions on the Deployment and its cluster.
 
 use leptos::ev::SubmitEvent;
 use leptos::html;
@@ -11,18 +10,18 @@ use crate::browser;
 use crate::playground::Button;
 use crate::scoped::ScopedFor;
 
-/// The speeds of the cluster's time that can be chosen, beside its own.
+/// Speeds of the cluster's time to choose from, besides its present one.
 const SPEEDS: [&str; 6] = ["0.25", "0.5", "1", "2", "4", "10"];
 
-/// Where the browser remembers whether the strip is open.
+/// Key of the browser's storage for whether the controls are open.
 const REMEMBERED: &str = "rollcast.playground.open";
 
-/// Remembers whether the strip is open, where the browser allows that.
+/// Stores whether the controls are open, if the browser allows that.
 fn remember(is_open: bool) {
     browser::remember(REMEMBERED, if is_open { "1" } else { "0" });
 }
 
-/// The controls, closed until the viewer opens them; then they are open on the next page, too.
+/// The controls, closed until the viewer opens them; they then stay open on later pages.
 #[component]
 pub fn Controls(state: PlaygroundState) -> impl IntoView {
     let details = NodeRef::<html::Details>::new();
@@ -49,7 +48,7 @@ pub fn Controls(state: PlaygroundState) -> impl IntoView {
     }
 }
 
-/// The form that plays a story, and lets it go on or stand still.
+/// The form that plays, pauses and resumes a story.
 #[component]
 fn Stories(state: PlaygroundState) -> impl IntoView {
     let now = state.now;
@@ -71,7 +70,8 @@ fn Stories(state: PlaygroundState) -> impl IntoView {
     }
 }
 
-/// The kubectl command of the button that is pointed at, why something was refused, and all commands for those who cannot point.
+/// The kubectl command of the button under the pointer, the reason of a refused action, and a list of all commands for viewers without a
+/// pointer.
 #[component]
 fn CommandHint(state: PlaygroundState) -> impl IntoView {
     let now = state.now;
@@ -104,7 +104,7 @@ fn CommandHint(state: PlaygroundState) -> impl IntoView {
     }
 }
 
-/// The form with the buttons that do something to the Deployment, in groups.
+/// The form with the buttons that act on the Deployment, in groups.
 #[component]
 fn Buttons(state: PlaygroundState) -> impl IntoView {
     let groups = Memo::new(move |_| state.now.read().groups());
@@ -123,8 +123,7 @@ fn Buttons(state: PlaygroundState) -> impl IntoView {
     }
 }
 
-/// The choice of the pod that the buttons mean. A pod that is opened on the page is chosen by that. While the viewer chooses, the pods
-/// stay as they are.
+/// Selection of the pod on which the buttons act. Opening a pod on the page selects it. The list does not change while the viewer chooses.
 #[component]
 fn Pods(state: PlaygroundState) -> impl IntoView {
     let is_choosing = RwSignal::new(false);
@@ -172,7 +171,7 @@ fn Group(state: PlaygroundState, name: String) -> impl IntoView {
     }
 }
 
-/// A button that does something to the Deployment and says which command does the same, with the field beside it where it has one.
+/// A button that acts on the Deployment and shows the equivalent command, with an input field if it takes a value.
 #[component]
 fn DoButton(state: PlaygroundState, action: String) -> impl IntoView {
     let id = format!("play-{action}");
@@ -215,15 +214,15 @@ fn DoButton(state: PlaygroundState, action: String) -> impl IntoView {
     }
 }
 
-/// Returns the speeds to choose from: first the current one where the command line chose another. To sort them would take 15 KB of the page,
-/// for the parser of fractions.
+/// Returns the speeds to choose from; first the current one if the command line set another. Sorting them would add 15 KB to the page, for
+/// the parser of fractions.
 fn speeds(current: &str) -> Vec<String> {
     let own = (!SPEEDS.contains(&current)).then_some(current);
     own.into_iter().chain(SPEEDS).map(str::to_owned).collect()
 }
 
-/// Speed of time in the cluster, and the button that starts again. The choices begin as the playground is, and stay what the viewer
-/// makes them.
+/// The speed of the cluster's time, and the button that restarts. The selections start with the playground's values and then keep the
+/// viewer's.
 #[component]
 fn Speed(state: PlaygroundState) -> impl IntoView {
     let (now, seed) = state.now.with_untracked(|now| (now.speed.clone(), now.seed.to_string()));

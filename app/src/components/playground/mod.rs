@@ -1,4 +1,4 @@
-//! The strip above the pages of the playground: the story in one line; opened, the whole of it and what can be done.
+//! The strip above the pages of the playground: the story in one line; opened, the whole story and the controls.
 
 pub mod controls;
 pub mod state;

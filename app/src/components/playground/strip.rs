@@ -1,4 +1,4 @@
-//! The strip. On the page of the playground's Deployment all of it; other pages say which story plays and lead there.
+//! The strip: complete on the page of the playground's Deployment; other pages show which story plays, with a link to it.
 
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
@@ -21,7 +21,7 @@ pub fn Strip(first: Playground) -> impl IntoView {
             <Show when=move || is_its_page.get() fallback=move || view! { <Summary playground=state.now/> }>
                 <div class="tale">
                     <Tale state/>
-                    // A form of its own, so that it works without scripts.
+                    // A separate form, so that it works without scripts.
                     <form class="tale-next" method="post" action=at(ADDRESS) on:submit=move |event: SubmitEvent| state.submit(&event)>
                         <button class="choice" name="action" value="next-story">"Next story"</button>
                     </form>
@@ -32,7 +32,7 @@ pub fn Strip(first: Playground) -> impl IntoView {
     }
 }
 
-/// The story in one line; what does not fit is in its title, and in the opened strip.
+/// The story in one line; the tooltip and the opened strip have all of it.
 #[component]
 fn Tale(state: PlaygroundState) -> impl IntoView {
     let now = state.now;
@@ -51,7 +51,7 @@ fn Tale(state: PlaygroundState) -> impl IntoView {
     }
 }
 
-/// The strip above the playground's pages in which no program runs.
+/// The strip on pages of the playground that run no program.
 #[cfg(feature = "ssr")]
 #[component]
 pub fn StillStrip(playground: Playground) -> impl IntoView {
@@ -62,7 +62,7 @@ pub fn StillStrip(playground: Playground) -> impl IntoView {
     }
 }
 
-/// Which story plays, what its cluster holds, and a link to the story.
+/// Which story plays, a description of its cluster, and a link to the story.
 #[component]
 fn Summary(#[prop(into)] playground: Signal<Playground>) -> impl IntoView {
     let about = move || playground.with(Playground::about);

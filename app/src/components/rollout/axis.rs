@@ -1,4 +1,4 @@
-//! The time axis: ticks, and points where the story has something that stands out.
+//! The time axis: ticks, and points for notable lines of the story.
 
 use leptos::prelude::*;
 use timeline::story::Line;
@@ -23,12 +23,12 @@ pub fn Axis(picture: Picture) -> impl IntoView {
     let point = move |key: u128| picture.points.row_signal(key).map(|line| view! { <Point line picture/> });
     let choose = move |_| zone.toggle();
     let name = move || zone.name(picture.base_millis.get());
-    // Times of the axis are of this day, where that is not the present one. A recording may be of any day.
+    // The day of the axis' times, if it is not the present day. A recording may be of any day.
     let board = Board::of_page();
     let day = Memo::new(move |_| {
         let Some(board) = board else { return String::new() };
         let now = board.now_millis();
-        // It stands at the left: the first tick may be out of the picture, the second one is in it.
+        // The date is at the left: the first tick may be outside of the picture, the second one is inside.
         let at = picture.ticks.with(|ticks| ticks.get(1).copied()).unwrap_or(now);
         if board.is_recorded() || board.moment(now).contains('-') { zone.date(at) } else { String::new() }
     });
@@ -46,7 +46,7 @@ pub fn Axis(picture: Picture) -> impl IntoView {
     }
 }
 
-/// A point: leads to its line of the story.
+/// A point, which leads to its line of the story.
 #[component]
 fn Point(line: ReadSignal<Line>, picture: Picture) -> impl IntoView {
     let zone = Zone::of_page();

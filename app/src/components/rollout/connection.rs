@@ -1,4 +1,4 @@
-//! Connection of the page in words: a chip in the header, and bars when something is wrong. The last good picture stays.
+//! Connection of the page in words: a chip in the header, and notices for problems. The last picture stays visible.
 
 use leptos::prelude::*;
 use timeline::address::at;
@@ -13,7 +13,7 @@ use crate::connection::{
 use crate::live::client::Live;
 use crate::rollout::board::Board;
 
-/// The chip: live, stale, or as it was. It leads to the status page.
+/// The chip: live, stale, or as it was at a past moment. It links to the status page.
 #[component]
 pub fn Chip(board: Board) -> impl IntoView {
     let class = move || match (board.is_stale(), board.time.get().tenths) {
@@ -28,17 +28,17 @@ pub fn Chip(board: Board) -> impl IntoView {
         _ if board.is_over => "Recording".to_owned(),
         _ => state_words(&board.connection.read(), &|at_millis| board.dated(at_millis)),
     };
-    // Screen readers do not announce progress: neither while the past plays nor while a first list goes on.
+    // Screen readers do not announce progress, neither of a replay nor of a first list.
     let is_moving = move || board.time.read().tenths.is_some() || board.connection.read().listing.is_some();
     let is_told = move || if is_moving() { "off" } else { "polite" };
-    // A file leads nowhere: there is no server behind it.
+    // A file has no server, so its chip has no link.
     let href = (!board.is_file).then(|| at("/status"));
     view! {
         <a id="chip" class=class href=href rel="external"><span role="status" aria-live=is_told data-testid="live">{words}</span></a>
     }
 }
 
-/// The bars below the header: no word from the server or the cluster, and what may not be read, with the role that would grant it.
+/// The notices below the header: server or cluster not reachable, and missing permissions with a role that grants them.
 #[component]
 pub fn ConnectionBars(board: Board) -> impl IntoView {
     let retry_seconds = Live::of_app().retry_seconds;
@@ -62,7 +62,7 @@ pub fn ConnectionBars(board: Board) -> impl IntoView {
 
 fn trouble(board: Board) -> Option<String> {
     let heard = || board.dated(board.heard_millis.get());
-    // Where nothing was ever seen, nothing is shown.
+    // Without any earlier data no picture is shown.
     let has_data = board.view.read().is_some();
     if !board.is_linked.get() {
         return Some(server_unreachable(Some(&heard()), has_data));
@@ -95,7 +95,7 @@ rules:
   verbs: [list, watch]
 ";
 
-/// A role that grants all that Rollcast reads, ready to apply; shown while something is forbidden.
+/// A role that grants everything that Rollcast reads, ready to apply; shown while a permission is missing.
 #[component]
 fn Role(board: Board) -> impl IntoView {
     let class = move || if board.connection.read().forbidden.is_empty() { "unused" } else { "banner" };

@@ -1,4 +1,4 @@
-//! Beside each band its revision, image, hash and counts.
+//! Labels beside each band: revision, image, hash and counts.
 
 use leptos::prelude::*;
 use timeline::address;
@@ -16,13 +16,13 @@ use crate::score::lanes::revision_name;
 use crate::score::scene::BandRow;
 use crate::score::style_sheet;
 
-/// Bands lower than this have room for a line, of those out of rotation too; for two lines, and for three.
+/// Height up to which a band has room for one line of text (also for pods out of rotation); for two lines, and for three.
 const ONE_LINE: f64 = 52.0;
 const ONE_LINE_OUT: f64 = 36.0;
 const TWO_LINES: f64 = 68.0;
 const THREE_LINES: f64 = 86.0;
 
-/// The column beside the picture, with the revision and the counts of each band.
+/// The column beside the picture with the label of each band.
 #[component]
 pub fn Gutter(picture: Picture) -> impl IntoView {
     let label = move |key: u128| picture.bands.row_signal(key).map(|band| view! { <BandLabel band picture/> });
@@ -47,7 +47,7 @@ fn BandLabel(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
     let style: Signal<String> = with(style_sheet::heading_style).into();
     let (class, revision) = (with(class), with(|band| band_name(band, ["out", "?"])));
     let title = with(|band| band_name(band, ["Out of rotation", "?"]));
-    // On a wall there is no page that it could lead to.
+    // On a wall there is no page to which the label could link.
     let board = Board::of_page();
     let heading = move || match (board, title.with(|title| title.parse::<u64>())) {
         (Some(board), Ok(number)) => {

@@ -1,4 +1,4 @@
-//! Buttons of the header of a Deployment's page, and its connection.
+//! The buttons in the header of a Deployment's page, and its connection.
 
 use std::time::Duration;
 
@@ -21,14 +21,14 @@ use crate::rows::set_if_new;
 pub fn RolloutHeader(board: Board) -> impl IntoView {
     let workload = board.workload.get_untracked();
     let tone = Signal::derive(move || board.read_view(|view| Some(view.verdict.tone)));
-    // Of what is not there, there is nothing to open.
+    // Without a Deployment there is nothing to open.
     let is_there = Memo::new(move |_| board.view.read().is_some());
     let has_news = !board.is_over && !board.is_snapshot;
     view! {
         <Header section=Section::Deployments trail=Breadcrumbs::for_workload(&workload)>
             <div class=move || if is_there.get() { "actions" } else { "unused" }>
                 <DetailLink workload=workload.clone() path="rollouts".to_owned() class="choice">"Rollouts"</DetailLink>
-                // A file is shared by handing it on.
+                // A file is shared by sending it.
                 {(!board.is_file).then(|| view! {
                     <DetailLink workload=workload.clone() path="share".to_owned() class="choice">"Share"</DetailLink>
                 })}
@@ -41,32 +41,31 @@ pub fn RolloutHeader(board: Board) -> impl IntoView {
 }
 
 const LOOK: Duration = Duration::from_secs(1);
-/// Explanation of the button while notifications can be allowed.
+/// Tooltip of the button while notifications are possible.
 const USUAL: &str = "A notification when this rollout is complete or in trouble";
-/// Explanation where the viewer has forbidden notifications.
+/// Tooltip if the viewer blocked notifications.
 const DENIED: &str = "The browser blocks notifications of this page: allow them in its settings for this site";
 
-/// Title and text of a notification of that verdict.
+/// Returns title and text of the notification of a verdict.
 fn notification(board: Board, view: &View) -> (String, String) {
     let title = board.workload.with(|of| page_title(&view.verdict.badge, &of.namespace, &of.name));
     let text = format!("{} {}", view.verdict.sentence, view.explanation());
     (title, board.zone.replace_times(&text, board.now_millis()))
 }
 
-/// The button that asks for a notification when the rollout is complete, and when it gets stuck, whatever moment is shown then. It is
-/// hidden where the browser has no notifications, until the page is alive, and on a page once the browser refused to show one: telephones
-/// say so only then.
+/// The button that requests a notification when the rollout is complete, and when it gets stuck, whatever moment is shown. Hidden if the
+/// browser has no notifications, until the page is hydrated, and after the browser refused to show one: telephones report that only then.
 #[component]
 fn Notify(board: Board, page: String) -> impl IntoView {
     let is_offered = RwSignal::new(false);
     let is_wanted = RwSignal::new(false);
     let is_denied = RwSignal::new(false);
-    // Where the tab remembers that they are wanted of this Deployment.
+    // Key of the tab's storage for whether notifications of this Deployment are on.
     let remembered_as = StoredValue::new(format!("rollcast-notify:{page}"));
     let page = StoredValue::new(page);
     let want = move |is_on: bool| {
         is_wanted.try_set(is_on);
-        // Where the tab may remember nothing, it is asked for again on the next page.
+        // If the tab cannot store it, the viewer has to turn it on again on the next page.
         remembered_as.try_with_value(|name| browser::remember_here(name, is_on.then_some("yes")));
     };
     Effect::new(move |_| {
@@ -85,7 +84,7 @@ fn Notify(board: Board, page: String) -> impl IntoView {
             && let Some(view) = board.now.get_untracked()
         {
             let (title, text) = untrack(|| notification(board, &view));
-            // Of each Deployment there is one at a time: the last word replaces the one before.
+            // A new notification replaces the previous one of the same Deployment.
             if !notifications.show(&page.get_value(), &title, &text) {
                 want(false);
                 is_offered.try_set(false);

@@ -1,4 +1,4 @@
-//! The heads: right of the now line, each pod as it is now, a token and the end of its name.
+//! The heads: right of the now line each pod's present state, with a token and the end of its name.
 
 use leptos::prelude::*;
 use timeline::address;
@@ -18,11 +18,11 @@ use crate::score::scene::{HeadPlace, PodHead};
 use crate::score::style_sheet;
 use crate::zone::Zone;
 
-/// In rows lower than this names are left out, and tokens become squares.
+/// In rows lower than this, names are left out and tokens become squares.
 const NAME_ROW: f64 = 14.0;
 const TOKEN_ROW: f64 = 12.0;
 
-/// The heads of all pods, and beside each ribbon a column of what there is now.
+/// The heads of all pods, and beside each ribbon a column of the present states.
 #[component]
 pub fn Heads(picture: Picture) -> impl IntoView {
     let head = move |key: u128| {
@@ -42,7 +42,7 @@ pub fn Heads(picture: Picture) -> impl IntoView {
     }
 }
 
-/// The head of one pod: a token of its state and the end of its name, which open everything about it.
+/// The head of one pod: a token of its state and the end of its name. A click opens the pod's detail.
 #[component]
 fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSignal<HeadPlace>) -> impl IntoView {
     let (zone, controls, board) = (Zone::of_page(), Controls::of_page(), Board::of_page());
@@ -67,7 +67,7 @@ fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSig
             event.prevent_default();
         }
     };
-    // Who goes there by keys is told what a pointer is told; who chose it with one has been.
+    // A focus set by key shows the same tip as the pointer; a click has shown it already.
     let told = move |_| {
         let head = picture.nodes.heads.get(key);
         let is_focused = head.is_some_and(|head| head.matches(":focus-visible").unwrap_or(false));
@@ -86,10 +86,10 @@ fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSig
     let revision = move || head.with(|head| revision_name(head.is_out(), head.revision, ["out", ""]));
     let shift = move || format!("translate(0 {})", fixed(spot.read().y));
     let scale = move || format!("translate(14 0) scale({})", fixed((row.get() / 2.0 - 2.0).clamp(3.0, 8.0) / 8.0));
-    // A little more, so that rounding leaves no line between neighbours.
+    // A little higher than the row, so that rounding leaves no gap between neighbours.
     let square = move || format!("M4 {}h10v{}h-10z", fixed(-row.get() / 2.0), fixed(row.get() + 0.03));
     let hit = move || format!("M0 {}h90v{}h-90z", fixed(-row.get() / 2.0), fixed(row.get()));
-    // An animation begins anew with its class alone: a pod may come back to a band in which its head still is.
+    // An animation restarts only with its class: a pod may return to a band that still has its head.
     let travel = move || if spot.read().came_from.is_some() { "travel" } else { "" };
     let travels = Signal::derive(move || style_sheet::travels(*spot.read()));
     view! {
@@ -127,7 +127,7 @@ fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSig
 fn class(head: &PodHead, row: f64) -> String {
     let marks = [
         (head.is_newborn, " born"),
-        // A pod that was released has its head in the other band.
+        // The head of a pod that was released is in the other band.
         (head.is_elsewhere, " elsewhere"),
         (head.is_out(), " out"),
         (row < TOKEN_ROW, " small"),
@@ -144,7 +144,7 @@ fn label(head: &PodHead, since: &str) -> String {
     format!("{} {}{colon}{reason} since {since}", safe(&head.name), head.state.label())
 }
 
-/// A column that shows what there is now of a ribbon.
+/// A column with the present states of a ribbon's pods.
 #[component]
 fn Column(marks: ReadSignal<Vec<BarMark>>) -> impl IntoView {
     let boxes = move || {

@@ -1,23 +1,23 @@
-//! The icon of the tab: its colour says how the rollout stands.
+//! The icon of the tab: its colour shows the status of the rollout.
 
 use leptos::prelude::*;
 use timeline::view::Tone;
 
 use crate::browser;
 
-/// The names of the icon's files: while nothing needs a look, and for the tones that do.
+/// File names of the icon: the usual one, and one for each tone that needs attention.
 const USUAL: &str = "/icon.svg";
 const BUSY: &str = "/icon-busy.svg";
 const BAD: &str = "/icon-bad.svg";
 
-/// Keeps the icon right. It stands in the document's head, outside of the application: nothing is rendered here.
+/// Updates the icon. It is in the document's head, outside of the application, so this renders nothing.
 #[component]
 pub fn TabIcon(
-    /// Status of the rollout; `None` while it is not known.
+    /// Tone of the rollout's verdict; `None` while it is not known.
     tone: Signal<Option<Tone>>,
 ) -> impl IntoView {
     Effect::new(move |_| show(tone.get()));
-    // Another page says nothing of this rollout.
+    // The icon of other pages does not depend on this rollout.
     Effect::new(|_| on_cleanup(|| show(None)));
 }
 
@@ -27,7 +27,7 @@ fn show(tone: Option<Tone>) {
     }
 }
 
-/// The address of the icon for a tone, next to that of the shown one.
+/// Returns the address of the icon for a tone, in the folder of the present one.
 fn address(shown: &str, tone: Option<Tone>) -> String {
     let name = match tone {
         Some(Tone::Busy) => BUSY,

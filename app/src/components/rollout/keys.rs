@@ -1,4 +1,4 @@
-//! Keys: what each does on a Deployment's page, wherever on it the focus is. From pod to pod they lead where pods are shown
+//! Keys of a Deployment's page, which work wherever on it the focus is. The keys between pods are handled where pods are shown
 //! ([`super::heads`], [`super::gutter`]).
 
 use leptos::html;
@@ -13,7 +13,7 @@ use crate::components::page_keys::Key;
 use crate::elements::Neighbour;
 use crate::rollout::controls::Controls;
 
-/// Each key and what it does, as the list of keys has them; what wheel and mouse do, too.
+/// Each key and its effect, for the list of keys; also wheel and mouse.
 const KEYS: [Key; 14] = [
     ("space", "play, pause"),
     ("← →", "previous, next change"),
@@ -39,9 +39,10 @@ pub fn keys(is_file: bool) -> Vec<Key> {
     KEYS.into_iter().filter(|(key, _)| !is_file || !ELSEWHERE.contains(key)).collect()
 }
 
-/// Listens for keys until the component around it is gone. Called from effects. `as_table` is the box that shows the pods as a table.
+/// Listens for keys until the surrounding component is disposed. Called from effects. `as_table` is the checkbox that shows the pods as a
+/// table.
 pub fn listen(controls: Controls, as_table: NodeRef<html::Input>, is_file: bool) {
-    // In a file there is nowhere to go.
+    // A file has no other pages.
     let navigate = (!is_file).then(use_navigate);
     browser::on_key(move |event| {
         if let Some(navigate) = navigate.as_ref().filter(|_| event.key() == "/") {
@@ -52,11 +53,11 @@ pub fn listen(controls: Controls, as_table: NodeRef<html::Input>, is_file: bool)
     });
 }
 
-/// Handles a key; false when it stands for nothing here.
+/// Handles a key; false if it has no meaning here.
 fn handle_key(event: &KeyboardEvent, controls: Controls, as_table: NodeRef<html::Input>, is_file: bool) -> bool {
     let is_shifted = event.shift_key();
     match event.key().as_str() {
-        // What has the focus takes it itself: space presses it.
+        // The focused element handles space itself.
         " " if browser::is_on(event, "button, a, summary, g, [type=checkbox]") => return false,
         " " => controls.act(|screen| screen.toggle()),
         "ArrowLeft" if is_shifted => controls.act(|screen| screen.seek_by(-1_000)),
@@ -75,7 +76,7 @@ fn handle_key(event: &KeyboardEvent, controls: Controls, as_table: NodeRef<html:
                 as_table.set_checked(!as_table.checked());
             }
         }
-        // The browser closes what is above the page.
+        // The browser closes the popup.
         "Escape" if browser::has_popup() => return false,
         "Escape" => controls.close(),
         _ => return false,

@@ -1,4 +1,4 @@
-//! The legend: what every mark means, also where there is no room for all of it at once.
+//! The legend: the meaning of every mark.
 
 use leptos::{html, prelude::*};
 use timeline::model::PodState;
@@ -10,11 +10,11 @@ use crate::components::tokens::Token;
 use crate::score::budget::{Limit, hold_class};
 use crate::score::ink::PodLook;
 
-/// The legend: the states in one line where there is room, and all marks when it is opened.
+/// The legend: the states in one line if there is room, and all marks when it is opened.
 #[component]
 pub fn Legend(
-    /// The box that shows the pods as a table. The style sheet looks at it, and nothing else keeps it: what somebody chose
-    /// before the program was there stays chosen.
+    /// The checkbox that shows the pods as a table. Only the style sheet reads it, and it holds the only copy of the state: a choice made
+    /// before hydration stays.
     as_table: NodeRef<html::Input>,
 ) -> impl IntoView {
     let state = |state: PodState| {
@@ -32,7 +32,7 @@ pub fn Legend(
     }
 }
 
-/// A list of all marks of the picture, and what each means.
+/// All marks of the picture with their meanings.
 #[component]
 fn Marks() -> impl IntoView {
     let line =

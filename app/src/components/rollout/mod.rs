@@ -1,4 +1,4 @@
-//! The parts of a Deployment's page; the score among them is shown on walls as well.
+//! The parts of a Deployment's page. Walls use the score as well.
 
 pub mod axis;
 pub mod bars;

@@ -1,6 +1,6 @@
 //! The score: the axis, pods over time against the limits, and one band per ReplicaSet with a bar per pod.
 //!
-//! Bars are drawn once, in seconds from a base; every frame moves only the picture's view box. A bar that has not ended reaches far
+//! Bars are drawn once, in seconds from a base time; a frame moves only the view box of the picture. A bar that has not ended extends far
 //! beyond the right edge, where the view box cuts it off.
 
 use leptos::prelude::*;
@@ -26,7 +26,7 @@ use crate::zone::Zone;
 /// The score of one Deployment: axis, budget strip, and the picture with its bands.
 #[component]
 pub fn Score(
-    /// The state of the page, whose verdict is the score's name.
+    /// The state of the page. Its verdict is the accessible name of the score.
     board: Board,
     picture: Picture,
     moving: FrameStyles,
@@ -44,7 +44,7 @@ pub fn Score(
         }
     };
     let key = move |event: web_sys::KeyboardEvent| {
-        // What a link or a button in it takes does not scroll.
+        // A key on a link or a button inside does not scroll.
         let may_scroll = is_on(&event, "div") && !has_modifier(&event);
         if let Some(controls) = controls.filter(|_| may_scroll) {
             controls.act(|screen| screen.scroll_key(&event.key()));
@@ -79,7 +79,7 @@ pub fn Score(
                             <Patterns picture turned=moving.patterns/>
                             <BarsOf picture/>
                         </svg>
-                        // Many bars are painted, on the grounds of their bands.
+                        // If there are many bars they are painted on a canvas, above the backgrounds of their bands.
                         <canvas class="bars" id=id("paint") aria-hidden="true" node_ref=nodes.paint></canvas>
                         <Gaps picture/>
                     </div>
@@ -92,7 +92,7 @@ pub fn Score(
     }
 }
 
-/// The tip of the place under the pointer or of the pod with the focus, and a line through its moment.
+/// The tip for the place under the pointer or the pod with the focus, and a line at its moment.
 #[component]
 fn PlaceTip(board: Board, picture: Picture) -> impl IntoView {
     let zone = board.zone;
@@ -114,7 +114,7 @@ fn PlaceTip(board: Board, picture: Picture) -> impl IntoView {
     }
 }
 
-/// What the tip says, in three lines, of which the last ones may be empty. Times of another day than `day` have their date.
+/// Returns the three lines of a tip, of which the last ones may be empty. Times of another day than `day` have their date.
 fn words(tip: &Tip, zone: Zone, day: &str) -> [String; 3] {
     let clock = |at_millis| zone.date_unless(at_millis, day) + &zone.clock(at_millis);
     let at = clock(tip.at_millis);

@@ -1,4 +1,4 @@
-//! The story: what the controllers did. The scroll begins at its end and stays there, by the style sheet.
+//! The story: the actions of the controllers. The style sheet keeps it scrolled to its end.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -12,11 +12,11 @@ use crate::rollout::picture::Picture;
 use crate::rollout::screen::RolloutScreen;
 use crate::scoped::{ScopedFor, ScopedSignal};
 
-/// The story of a rollout, one line for each thing that happened.
+/// The story of a rollout, one line for each event.
 #[component]
 pub fn Story(board: Board, picture: Picture, controls: Controls) -> impl IntoView {
     let part: NodeRef<html::Div> = NodeRef::new();
-    // What is there first does not appear, and what appeared does not again when others make it move.
+    // Only new lines are animated: not those of the first render, and none a second time when its place changes.
     let is_begun = StoredValue::new(false);
     Effect::new(move |_| {
         if !picture.story.order().is_empty() {
@@ -25,7 +25,7 @@ pub fn Story(board: Board, picture: Picture, controls: Controls) -> impl IntoVie
             });
         }
     });
-    // The day that is shown: lines of another one have their date.
+    // The shown day: lines of another day have their date.
     let shown_day = move || board.zone.date(board.now_millis());
     let day = ScopedSignal::new(untrack(shown_day));
     Effect::new(move |_| day.set(shown_day()));
@@ -33,14 +33,14 @@ pub fn Story(board: Board, picture: Picture, controls: Controls) -> impl IntoVie
         let is_new = is_begun.get_value();
         picture.story.row_signal(key).map(|line| view! { <StoryLine line day board picture controls is_new/> })
     };
-    // The newest line is in view unless somebody reads an earlier one.
+    // Keeps the newest line in view unless the viewer scrolled to an earlier one.
     Effect::new(move |_| {
         let _ = picture.story.order(); // follows it
         if let Some(part) = part.get().filter(|part| part.scroll_top() > -NEAR) {
             part.set_scroll_top(0);
         }
     });
-    // The story is one Tab stop: ↑ leads to its newest line, and both arrows from line to line.
+    // The story is one Tab stop: ↑ leads to its newest line, and both arrows move between lines.
     let pressed = move |event: web_sys::KeyboardEvent| {
         let to = match (event.key().as_str(), browser::closest(&event, "li")) {
             _ if browser::has_modifier(&event) => None,
@@ -61,10 +61,10 @@ pub fn Story(board: Board, picture: Picture, controls: Controls) -> impl IntoVie
     }
 }
 
-/// Gives the focus to the time of a line. Its name is its time alone: the text of the line describes it.
+/// Focuses the time of a line. Its accessible name is the time alone; the text of the line describes it.
 fn focus_line(line: &Element) {
     let [time, words] = [line.first_element_child(), line.last_element_child()];
-    // Beside the text is the button that shows all of it.
+    // The button that shows the whole text is beside it.
     let text = words.and_then(|words| words.first_element_child());
     if let Some((time, text)) = time.zip(text) {
         let _ = time.set_attribute("aria-description", &text.text_content().unwrap_or_default());
@@ -72,12 +72,12 @@ fn focus_line(line: &Element) {
     }
 }
 
-/// A line of more bytes than this is cut until somebody wants all of it.
+/// A line of more bytes than this is cut until the viewer expands it.
 const LONG: usize = 300;
-/// So close to the newest line, in pixels, it is what is read.
+/// A distance from the end, in pixels, within which the viewer counts as reading the newest line.
 const NEAR: i32 = 40;
 
-/// One line; its time leads to its moment.
+/// One line; its time links to its moment.
 #[component]
 fn StoryLine(
     line: ReadSignal<Line>,
@@ -98,7 +98,7 @@ fn StoryLine(
             focus_line(&element);
         }
     });
-    // After it led to its moment, space plays on; Enter goes there again.
+    // After the line showed its moment, space resumes playback; Enter shows the moment again.
     let pressed = move |event: web_sys::KeyboardEvent| {
         if event.key() == " " && !browser::has_modifier(&event) {
             event.prevent_default();
@@ -107,7 +107,7 @@ fn StoryLine(
     };
     let is_long = text.len() > LONG;
     let is_whole = RwSignal::new(!is_long);
-    // Tab leads to the button from its line only: the story is one Tab stop.
+    // Tab reaches the button from its line only: the story is one Tab stop.
     let is_here = RwSignal::new(false);
     let title = is_long.then(|| text.clone());
     let dated_text = move || day.with(|day| zone.date_unless(at_millis, day)) + &zone.replace_times(&text, at_millis);

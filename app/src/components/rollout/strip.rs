@@ -10,11 +10,11 @@ use crate::rollout::picture::Picture;
 use crate::score::budget::{self, LAYERS, Limit, hold_class};
 use crate::score::style_sheet;
 
-/// The budget strip: limits, pods over time, and what holds the controller.
+/// The budget strip: limits, pods over time, and the reason why the controller waits.
 #[component]
 pub fn BudgetStrip(
     picture: Picture,
-    /// The view box of the stretch of time that the page is rendered for.
+    /// The view box of the time range for which the page is rendered.
     view_box: String,
 ) -> impl IntoView {
     let prefix = picture.prefix;
@@ -33,7 +33,7 @@ pub fn BudgetStrip(
     }
 }
 
-/// The limits, and where they come from.
+/// Renders the limits and the fields that set them.
 #[component]
 fn Limits(picture: Picture) -> impl IntoView {
     let limit = move |limit: Limit| {
@@ -71,7 +71,7 @@ fn shape<K: PartialEq>(shapes: &[(K, String)], of: K) -> String {
     shapes.iter().find(|(known, _)| *known == of).map(|(_, shape)| shape.clone()).unwrap_or_default()
 }
 
-/// The numbers at the now line, and what holds the controller.
+/// Renders the numbers at the now line, and the reason why the controller waits.
 #[component]
 fn Labels(picture: Picture) -> impl IntoView {
     let label = move |limit: Limit| {

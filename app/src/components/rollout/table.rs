@@ -1,4 +1,4 @@
-//! The table twin of the score: every pod in view as text, for screen readers and whoever prefers it.
+//! The score as a table: every visible pod as text, for screen readers and viewers who prefer it.
 
 use leptos::prelude::*;
 use timeline::address;
@@ -51,7 +51,7 @@ pub fn PodTable(
     }
 }
 
-/// The head of a column: a button that puts the table in its order, or the other way round where it is in that order already.
+/// The head of a column: a button that sorts the table by it, or reverses the order if the table is sorted by it already.
 #[component]
 fn ColumnHead(
     board: Board,

@@ -1,4 +1,4 @@
-//! The verdict: one sentence, why, and figures.
+//! The verdict: one sentence, its reason, and figures.
 
 use std::time::Duration;
 
@@ -21,14 +21,14 @@ use crate::rollout::picture::Picture;
 use crate::rows::set_if_new;
 use crate::scoped::ScopedFor;
 
-/// Texts and figures about a Deployment, all of them of one moment.
+/// Texts and figures about a Deployment at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct VerdictContent {
     badge: String,
     /// Class names of the badge.
     class: String,
     sentence: String,
-    /// Why, and what comes next.
+    /// The reason, and the next step.
     why: String,
     remedy: Option<Command>,
     new_available: String,
@@ -37,7 +37,7 @@ struct VerdictContent {
 }
 
 impl VerdictContent {
-    /// Builds the texts. Those of a past moment are in the past tense and give no advice.
+    /// Builds the texts. Those of a past moment are in the past tense and without advice.
     fn of(view: &View, is_past: bool) -> Self {
         let verdict = &view.verdict;
         Self {
@@ -53,10 +53,10 @@ impl VerdictContent {
     }
 }
 
-/// Longest word that stays beside a figure; a longer one is broken itself where a line is too short for it.
+/// Longest word that is kept on one line with a figure; a longer one could not be broken on a narrow line.
 const LONGEST_UNIT: usize = 12;
 
-/// Splits a text into pieces, each with whether it stays in one line: a figure beside its unit or noun, and a revision's number beside its
+/// Splits a text into pieces, each with whether it must not be broken: a figure with its unit or noun, and a revision's number with its
 /// word.
 fn pieces(text: &str) -> Vec<(String, bool)> {
     let words: Vec<&str> = text.split(' ').collect();
@@ -77,7 +77,7 @@ fn pieces(text: &str) -> Vec<(String, bool)> {
     pieces
 }
 
-/// Returns whether no line may end between these two words.
+/// Returns whether a line must not end between these two words.
 fn stays_beside(word: &str, next: &str) -> bool {
     let is_digit = |of: Option<char>| of.is_some_and(|of| of.is_ascii_digit());
     let figure = word.trim_start_matches('(');
@@ -86,7 +86,7 @@ fn stays_beside(word: &str, next: &str) -> bool {
     (is_figure && is_unit) || (word.ends_with("evision") && is_digit(next.chars().next()))
 }
 
-/// Renders a text of which some pieces stay in one line.
+/// Renders a text whose marked pieces are not broken.
 fn unbroken(text: &str) -> Vec<AnyView> {
     let render = |(piece, is_unbroken): (String, bool)| {
         if is_unbroken { view! { <span class="unbroken">{piece}</span> }.into_any() } else { piece.into_any() }
@@ -97,7 +97,7 @@ fn unbroken(text: &str) -> Vec<AnyView> {
 /// The verdict line: badge, sentence, reason and figures.
 #[component]
 pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
-    // A moment that the viewer chose is told at once.
+    // A moment that the viewer chose is shown without delay.
     let is_at_once = Signal::derive(move || board.time.read().tenths.is_some());
     let words =
         debounce(Signal::derive(move || board.read_view(|view| VerdictContent::of(view, board.is_past()))), is_at_once);
@@ -107,7 +107,7 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
     let sentence = said(|words| &words.sentence);
     let why_words = said(|words| &words.why);
     let explanation = Memo::new(move |_| why_words());
-    // A whole image leaves no room for what the headline says of it.
+    // Whole image names would leave no room for the statement of the headline.
     let images = Memo::new(move |_| picture.images());
     let headline = Memo::new(move |_| {
         let images = images.read();
@@ -156,17 +156,16 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
     }
 }
 
-/// Headline and reason where there is little room for them: the first lines stand for all of it until somebody taps them, uses the button
-/// or goes there by key.
+/// Headline and reason in little room: cut to their first lines until the viewer taps them, uses the button or focuses it.
 #[derive(Clone, Copy, Default)]
 struct CutText {
-    /// All of it is shown, whatever room it takes.
+    /// Whether the whole text is shown, whatever room it takes.
     is_whole: RwSignal<bool>,
-    /// Not all of it is shown, or it would not be.
+    /// Whether the text is cut, or would be if it were not expanded.
     is_cut: RwSignal<bool>,
     headline: NodeRef<html::H1>,
     why: NodeRef<html::P>,
-    /// The element around both.
+    /// The element around headline and reason.
     text_block: NodeRef<html::Div>,
 }
 
@@ -177,13 +176,13 @@ impl CutText {
         }
     }
 
-    /// Measures with each change of what `follow` reads, and of the window.
+    /// Measures again on each change of what `follow` reads, and of the window.
     fn watch(self, follow: impl Fn() + 'static) {
         let is_due = StoredValue::new(false);
         Effect::new(move |_| {
             follow();
             self.is_whole.track();
-            // While the page is hidden no frame comes.
+            // A hidden page has no frames.
             if !is_due.get_value() {
                 is_due.set_value(true);
                 browser::next_frame(move || {
@@ -206,7 +205,7 @@ impl CutText {
     }
 }
 
-/// The command that undoes a failing rollout or shows why it fails, ready to copy; nothing where there is none.
+/// The command that undoes a failing rollout or shows why it fails, ready to copy. Renders nothing if there is none.
 #[component]
 fn Remedy(remedy: Memo<Option<Command>>) -> impl IntoView {
     move || {
@@ -227,7 +226,7 @@ fn Figures(board: Board, words: Signal<VerdictContent>) -> impl IntoView {
     let new_available = Memo::new(move |_| words.read().new_available.clone());
     let available = Memo::new(move |_| words.read().available.clone());
     let left = Memo::new(move |_| {
-        // Nobody knows how long it is, where nobody knows the time.
+        // Without a present time the time left is unknown.
         let left = words.read().deadline_millis.filter(|_| !board.is_stale())? - board.now_millis();
         Some(if left > 0 { duration(left) } else { "passed".to_owned() })
     });
@@ -244,25 +243,25 @@ fn Figures(board: Board, words: Signal<VerdictContent>) -> impl IntoView {
     }
 }
 
-/// A figure that ticks when it changes: a new element for each value, which the style sheet lets appear.
+/// A figure that animates on change: each value gets a new element, which the style sheet fades in.
 #[component]
 fn Ticking(text: Memo<String>) -> impl IntoView {
     view! { <ScopedFor each=move || [text.get()] let:figure><span class="ticking">{figure}</span></ScopedFor> }
 }
 
-/// The history may learn of a begin or an end later than the page: it is asked again this often.
+/// The history may record a beginning or an end later than the page sees it: maximum number of requests.
 const TRIES: u8 = 4;
-/// And after this long.
+/// Delay between these requests.
 const AGAIN: Duration = Duration::from_millis(1_500);
 
-/// The expected time left, or the duration, of the rollout compared with earlier ones; nothing where there is no ground for it.
+/// The expected time left, or the duration, compared with earlier rollouts. Renders nothing if too few are known.
 #[component]
 fn Measured(board: Board) -> impl IntoView {
     let asked = MeasureQuery { board, measure: RwSignal::new(None), times: StoredValue::new(0) };
     let stands = Memo::new(move |_| {
         let is_shown = board.is_over || board.time.read().tenths.is_none();
         let (revision, tone) = board.read_view(|view| view.revision.map(|revision| (revision, view.verdict.tone)))?;
-        // What is over took a time only once it was complete: before, that was the future.
+        // At moments before the completion of an ended rollout its duration was still unknown.
         (is_shown && (!board.is_over || tone == Tone::Ok)).then_some((revision, tone))
     });
     Effect::new(move |_| {
@@ -273,7 +272,7 @@ fn Measured(board: Board) -> impl IntoView {
     let figure = Memo::new(move |_| {
         let (revision, tone) = stands.get()?;
         let measure = asked.measure.get().filter(|measure| fits(measure, revision, tone, board.is_over))?;
-        // As with the deadline: how much is left nobody knows without the time.
+        // As with the deadline: without a present time the time left is unknown.
         if board.is_stale() && matches!(measure.standing, RolloutProgress::GoingOn(_)) {
             return None;
         }
@@ -288,7 +287,7 @@ fn Measured(board: Board) -> impl IntoView {
     }
 }
 
-/// Returns whether an answer is about the rollout that the page shows, and about its present status.
+/// Returns whether an answer belongs to the rollout that the page shows, with its present status.
 fn fits(measure: &Measure, revision: u64, tone: Tone, is_over: bool) -> bool {
     measure.revision == revision
         && match measure.standing {
@@ -319,7 +318,7 @@ impl MeasureQuery {
                 Some(Ok(Detail::Rollouts(rollouts))) => rollouts.measure,
                 _ => None,
             };
-            // Meanwhile the rollout may stand otherwise, which was asked for then, or the page be left.
+            // In the meantime a later request may have been sent, for another status, or the viewer may have left the page.
             if self.times.try_get_value() != number {
                 return;
             }

@@ -1,4 +1,5 @@
-//! The line at the foot of the wall: trouble without a seat, counts, what is done or waits, how clusters are reached, where to look closer, and the time.
+//! The footer of the wall: trouble without a seat, counts, completed and waiting Deployments, connections of clusters, a link to the list,
+//! and the time.
 
 use leptos::prelude::*;
 use timeline::address;
@@ -10,7 +11,7 @@ use crate::wall;
 use crate::wall::board::WallBoard;
 use crate::zone::Zone;
 
-/// Number of letters of a time of day that are shown: those of "14:02".
+/// Number of characters of a time of day that are shown: "14:02".
 const MINUTES: usize = 5;
 
 /// The line along the lower edge of the wall.

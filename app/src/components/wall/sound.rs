@@ -1,5 +1,5 @@
-//! Sound: what happens on the seats can be heard: a low tone when something gets stuck, two rising ones when it is done. When there is
-//! one is decided by [`crate::news`]; the browser plays it ([`crate::browser::Sound`]). Nothing of it is seen.
+//! Sound of the wall: a low tone when a Deployment gets stuck, two rising tones when it is complete. [`crate::news`] decides when to
+//! announce; [`crate::browser::Sound`] plays. Renders nothing.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::wall::board::{Seat, WallBoard};
 
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The sound of the wall: tones for what happens on its seats.
+/// Plays tones for changes of the Deployments on the seats.
 #[component]
 pub fn Sound(board: WallBoard) -> impl IntoView {
-    // Where a browser has no sound there is none; it ends with this component.
+    // `None` if the browser has no sound. Dropped with this component.
     let sound: StoredValue<Option<browser::Sound>> = StoredValue::new(None);
     Effect::new(move |_| {
         sound.set_value(browser::Sound::new());
@@ -28,7 +28,7 @@ pub fn Sound(board: WallBoard) -> impl IntoView {
     let play = move |told: Option<Tone>| {
         sound.try_with_value(|sound| sound.iter().zip(told).for_each(|(sound, told)| sound.play(tones(told))));
     };
-    // What was heard of whoever sits on each seat.
+    // The announcements about the Deployment on each seat.
     let news = board.seats.map(|_| StoredValue::new((Workload::default(), News::default())));
     for (seat, news) in board.seats.into_iter().zip(news) {
         Effect::new(move |_| {
@@ -51,7 +51,7 @@ pub fn Sound(board: WallBoard) -> impl IntoView {
     });
 }
 
-/// The tones of what is told of a Deployment: frequency in hertz, and seconds until it begins.
+/// Returns the tones of an announcement: frequency in hertz, and seconds until it begins.
 const fn tones(told: Tone) -> &'static [(f32, f64)] {
     match told {
         Tone::Bad => &[(196.0, 0.0)],
@@ -60,7 +60,7 @@ const fn tones(told: Tone) -> &'static [(f32, f64)] {
     }
 }
 
-/// Returns the status of the Deployment on a seat; `None` while nothing goes on there.
+/// Returns the status of the Deployment on a seat; `None` while the seat is not active.
 fn deployment_state(seat: Seat) -> Option<DeploymentState> {
     let is_on_stage = seat.look.get() == SeatState::OnStage;
     let standing = seat.board.view.with(|view| view.as_ref().map(|view| (view.verdict.tone, view.revision)));

@@ -19,7 +19,7 @@ use crate::zone::Zone;
 /// Number of lines of the story that are shown.
 const MOST_LINES: usize = 4;
 
-/// The tile of a seat: which Deployment sits there, its change, what is said of it, and the picture.
+/// The tile of a seat: its Deployment, the change of images, the verdict and the picture.
 #[component]
 pub fn Tile(wall: WallBoard, seat: Seat) -> impl IntoView {
     let Seat { board, picture, age, revision, .. } = seat;
@@ -29,7 +29,7 @@ pub fn Tile(wall: WallBoard, seat: Seat) -> impl IntoView {
         let of = |revision: Option<u64>| revision.map(|revision| seat.images(revision)).unwrap_or_default();
         ImageText::change(&of(replaced), &of(current))
     });
-    // What is read from across a room stays for a moment, the figure as long as the sentence that tells it, too.
+    // Texts change slowly enough to be read from a distance. The figure changes together with the sentence that contains it.
     let said = Signal::derive(move || {
         let (sentence, figure) = board.read_view(|view| (view.verdict.sentence.clone(), view.new_of_desired()));
         let images = images.read();
@@ -66,7 +66,7 @@ pub fn Tile(wall: WallBoard, seat: Seat) -> impl IntoView {
     }
 }
 
-/// The last lines of a tile's story, the newest first, shown where there is room.
+/// The latest lines of the story, newest first, if there is room.
 #[component]
 fn Lines(board: Board, picture: Picture) -> impl IntoView {
     let story = picture.story;
@@ -79,7 +79,7 @@ fn Lines(board: Board, picture: Picture) -> impl IntoView {
     }
 }
 
-/// One line of the story. Trouble may be days old.
+/// One line of the story. It has a date because trouble may be days old.
 #[component]
 fn TileLine(board: Board, line: ReadSignal<Line>) -> impl IntoView {
     let zone = Zone::of_page();

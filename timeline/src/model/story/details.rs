@@ -1,18 +1,18 @@
-//! Parts of entries of the story: how a rollout started, what a step did, how pods and containers ended.
+//! Parts of story entries: why a rollout started, what a step did, how pods and containers ended.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Uid;
 use crate::model::container::Role;
 
-/// The reason for which a rollout started.
+/// Why a rollout started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Trigger {
-    /// It was running when watching began.
+    /// It was in progress when the observation began.
     #[default]
     Unknown,
-    /// The template returned to one that an existing ReplicaSet has.
+    /// The template returned to that of an existing ReplicaSet.
     Rollback,
     /// The ReplicaSet is older than the Deployment, or belonged to another one.
     Adopted,
@@ -29,9 +29,9 @@ pub enum Trigger {
 pub struct Part {
     /// The ReplicaSet.
     pub set: Uid,
-    /// Its name, for one that carries no revision.
+    /// Its name, for a ReplicaSet without a revision.
     pub name: String,
-    /// The revision that it carried then.
+    /// Its revision at that time.
     pub revision: Option<u64>,
     /// `spec.replicas` before.
     pub from: u32,
@@ -46,35 +46,35 @@ impl Part {
     }
 }
 
-/// The ReplicaSet that took a pod up.
+/// The ReplicaSet that adopted a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Adopter {
-    /// The one that let go of it.
+    /// The one that had released it.
     Same,
-    /// Another one, or the first one, which carries this revision.
+    /// Another one, or the first one, with this revision.
     Revision(Option<u64>),
-    /// One that does not belong to the Deployment.
+    /// One of another Deployment, or of none.
     Elsewhere,
 }
 
-/// In which way pods had to leave a node.
+/// Why pods left a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NodeDeparture {
     /// They were evicted.
     Evicted,
-    /// They were evicted because they used more local storage than their own limit.
+    /// They were evicted because they exceeded their own limit of local storage.
     OverLimit,
     /// The node shut down.
     ShutDown,
-    /// A pod of higher priority needed their place.
+    /// Preempted by a pod of higher priority.
     Preempted,
-    /// The node has a taint that they do not tolerate; it may be out of reach.
+    /// The node has a taint that they do not tolerate; it may be unreachable.
     Tainted,
-    /// The node is gone.
+    /// The node is deleted.
     Lost,
 }
 
-/// The way in which a container ended before it was started again.
+/// How a container ended before its restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ContainerEnd {
     /// With this exit code.
@@ -89,13 +89,13 @@ pub enum ContainerEnd {
     StartupProbe,
     /// The kubelet stopped it: its postStart hook failed.
     PostStartHook,
-    /// The kubelet stopped it, to start it with other resources.
+    /// The kubelet stopped it to resize its resources.
     Resized,
-    /// The kubelet stopped it, to start it as the changed spec of its pod defines it.
+    /// The kubelet stopped it because the spec of its pod changed.
     Redefined,
-    /// Its pod lost its sandbox, in which it ran or had ended.
+    /// The sandbox of its pod was lost.
     Sandbox,
-    /// Its status does not tell, or has an exit code that is made up.
+    /// Its status does not say, or has an artificial exit code.
     Unknown,
 }
 
@@ -105,12 +105,12 @@ impl ContainerEnd {
         matches!(self, Self::Resized | Self::Redefined)
     }
 
-    /// Returns whether the container did nothing wrong.
+    /// Returns whether the container is not at fault.
     pub const fn is_no_fault(self) -> bool {
         self.is_spec_change() || matches!(self, Self::Sandbox)
     }
 
-    /// Returns the probe or hook for which the kubelet stopped the container; `None` where it stopped it for none.
+    /// Returns the probe or hook that made the kubelet stop the container; `None` for other reasons.
     pub const fn probe(self) -> Option<&'static str> {
         match self {
             Self::LivenessProbe => Some("liveness probe"),
@@ -126,11 +126,11 @@ impl ContainerEnd {
 pub struct Restart {
     /// Name of the container.
     pub container: String,
-    /// Its part in the pod.
+    /// Its role in the pod.
     pub role: Role,
-    /// Revision of the ReplicaSet of the pod then.
+    /// Revision of the pod's ReplicaSet at that time.
     pub revision: Option<u64>,
-    /// How it ended last.
+    /// The last end of the container.
     pub end: ContainerEnd,
     /// Its restart was observed.
     pub was_seen: bool,
@@ -145,7 +145,7 @@ pub enum SpecSeconds {
     ProgressDeadline,
 }
 
-/// How the revision that is rolled back to was seen to fail.
+/// How the target of a rollback was observed to fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TargetFailure {
     /// It had pods, and none of them was ever available.
@@ -157,35 +157,35 @@ pub enum TargetFailure {
 /// The start of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RolloutStart {
-    /// The revision that it is of.
+    /// Its revision.
     pub revision: u64,
-    /// The reason for which it started.
+    /// Why it started.
     pub trigger: Trigger,
     /// Images of its template, joined.
     pub images: String,
-    /// The revision that its ReplicaSet carried before.
+    /// The previous revision number of its ReplicaSet.
     pub before: Option<u64>,
-    /// It is one of a rollback to a revision that never worked.
+    /// For a rollback to a revision that never worked: how that failed.
     pub failure: Option<TargetFailure>,
-    /// Annotation `kubernetes.io/change-cause`, when it differs from that of the revision before.
+    /// Annotation `kubernetes.io/change-cause`, if it differs from that of the revision before.
     pub change_cause: Option<String>,
     /// Its start was observed.
     pub was_seen: bool,
-    /// The revision before had the same images, in whichever containers.
+    /// Whether the revision before had the same images, in any containers.
     pub has_same_images: bool,
 }
 
-/// The limits of a step of a rollout, and the pods that they count.
+/// The limits of a step of a rollout, and the counted pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepBudget {
-    /// Sum of `spec.replicas` of the ReplicaSets afterwards.
+    /// Sum of `spec.replicas` of the ReplicaSets after the step.
     pub desired: u32,
-    /// The ceiling of that sum, by the spec that was in force.
+    /// The maximum of that sum, by the spec at that time.
     pub ceiling: u32,
-    /// Least number of available pods, by the spec that was in force.
+    /// Minimum number of available pods, by the spec at that time.
     pub floor: u32,
-    /// Available pods before the step, as the ReplicaSets reported them.
+    /// Available pods before the step, as reported by the ReplicaSets.
     pub available: u32,
-    /// The ReplicaSets reported no more available pods than they keep: it removes unavailable ones.
+    /// The ReplicaSets reported no more available pods than they keep, so the step removes unavailable ones.
     pub spares_available: bool,
 }

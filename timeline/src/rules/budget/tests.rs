@@ -1,4 +1,4 @@
-//! The arithmetic, number by number.
+//! Tests of the arithmetic.
 
 use super::*;
 use IntOrPercent::{Int, Percent};
@@ -31,7 +31,7 @@ fn surge_is_rounded_up_and_unavailable_down() {
     assert_eq!(resolved(u32::MAX, Percent(400), Percent(100)).1, u32::MAX);
 }
 
-/// (desired, available) of the new ReplicaSet and of the old ones.
+/// Returns sums from (desired, available) of the new ReplicaSet and of the old ones.
 fn sums(new: (u32, u32), old: &[(u32, u32)]) -> Sums {
     let counts = |(desired, available): (u32, u32)| ReplicaSetCounts { desired, available, ..Default::default() };
     let all = || std::iter::once(new).chain(old.iter().copied());
@@ -89,24 +89,24 @@ fn ceiling_and_floor_are_the_replicas_with_what_may_be_added_and_missing() {
 #[test]
 fn steps_are_as_large_as_the_budget_allows() {
     for (what, spec, new, old, expected) in [
-        // Of ten, twelve may be there: four are missing in the new one, and there is room for two.
+        // With 10 desired, 12 may exist: 4 new ones are missing, and there is room for 2.
         ("up to the ceiling", spec(10, Int(2), Int(0)), (6, 6), &[(4, 4)][..], Next::AddNew(2)),
         ("up to the replicas", spec(10, Int(5), Int(0)), (9, 9), &[(1, 1)], Next::AddNew(1)),
         ("beside nothing", spec(10, Int(2), Int(0)), (3, 3), &[], Next::AddNew(7)),
         ("down to the replicas", spec(4, Int(2), Int(0)), (7, 7), &[(3, 3)], Next::RemoveNew(3)),
         ("down to the floor", spec(10, Int(2), Int(3)), (2, 2), &[(10, 10)], remove(0, 5)),
-        // 12 desired, 8 of them available, floor 8, and none of the new ones: no room for old ones that work.
+        // 12 desired, 8 of them available, floor 8, no new ones: no available old one may be removed.
         ("only what does not work", spec(10, Int(2), Int(2)), (0, 0), &[(12, 8)], remove(4, 0)),
-        // The new ones that are missing count as if they were there: 12 − 8 − 3 leaves one.
+        // Missing new ones count as existing: 12 − 8 − 3 leaves one.
         ("less what is missing", spec(10, Int(2), Int(2)), (4, 1), &[(8, 5)], remove(1, 0)),
-        // 12 desired, floor 8, one new one missing: three may go, two of which do not work.
+        // 12 desired, floor 8, one new one missing: three may be removed, two of them unavailable.
         ("what does not work first", spec(10, Int(2), Int(2)), (2, 1), &[(4, 2), (6, 6)], remove(2, 1)),
         ("not more than there are", spec(4, Int(4), Int(4)), (4, 4), &[(2, 2)], remove(0, 2)),
         ("what does not work once", spec(4, Int(4), Int(4)), (4, 4), &[(3, 1)], remove(2, 1)),
-        // Missing four new ones, and two above the floor: three must come before one may go.
+        // Four new ones missing, and two above the floor: three must become available before one may be removed.
         ("until some are there", spec(10, Int(2), Int(0)), (4, 0), &[(8, 8)], Next::WaitForNew(3)),
         ("until one is there", spec(10, Int(2), Int(0)), (4, 2), &[(8, 8)], Next::WaitForNew(1)),
-        // The sums leave room, but what is available is at the floor: the old pods that work may not go.
+        // The sums leave room, but the available pods are at the floor: available old ones may not be removed.
         ("at the floor", spec(4, Int(1), Int(0)), (4, 4), &[(1, 1)], remove(0, 1)),
         ("below the floor", spec(4, Int(2), Int(1)), (1, 3), &[(5, 0)], remove(5, 0)),
     ] {
@@ -114,8 +114,8 @@ fn steps_are_as_large_as_the_budget_allows() {
     }
 }
 
-/// A ReplicaSet that was just made smaller still reports what it had; another one has fewer available than it asks for, and
-/// the floor is not to be gone below.
+/// A ReplicaSet that was just scaled down still reports its former pods; another one has fewer available pods than desired, and the floor
+/// must be kept.
 #[test]
 fn with_room_in_the_sums_but_nothing_to_spare_one_more_is_waited_for() {
     let spec = spec(4, Int(2), Int(0));
@@ -161,7 +161,7 @@ fn a_paused_deployment_is_spread_when_the_controller_would_write_nothing() {
         ("one has too many", &rolling, sums((5, 5), &[(0, 0)]), Next::Spread),
         ("two old ones have as many as may be", &rolling, only_old(&[(2, 2), (3, 3)]), Next::Paused),
         ("two old ones have fewer", &rolling, only_old(&[(2, 2), (2, 2)]), Next::Spread),
-        // The new one has all and all are available: old ones get nothing, though the ceiling would allow them.
+        // The new one is complete and available: old ones get no replicas, although the ceiling would allow them.
         ("the new one is saturated", &rolling, sums((4, 4), &[(1, 1)]), Next::Spread),
         ("the new one has all, of which one is missing", &rolling, sums((4, 3), &[(1, 1)]), Next::Paused),
         ("the new one reports all, and is to have fewer", &rolling, sums((3, 4), &[(2, 2)]), Next::Paused),
