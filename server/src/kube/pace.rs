@@ -36,7 +36,8 @@ pub struct Pace {
     pub watch_margin: Duration,
     /// Longest wait for a response to begin, and for each further piece of it.
     pub answer: Duration,
-    /// Longest time of one page of a list, from the request to its last byte.
+    /// Longest time of one page of a list, from the request to its last byte; for a streamed list, the longest time until its next new
+    /// object.
     pub page: Duration,
     /// Longest time of a command that fetches credentials, and of other steps of that which may hang.
     pub credentials: Duration,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   stream (sendInitialEvents) ── bookmark `initial-events-end` ──► complete
-//!     │ refused, forbidden, failed, ends early, or says nothing for a while
+//!     │ refused, forbidden, failed, ends early, or brings nothing new for a while
 //!     ▼
 //!   pages ── last page ──► complete
 //! ```
@@ -28,7 +28,7 @@ use crate::kube::translate::Object;
 /// A first list that takes longer than this tells how far it is, and how often.
 const PROGRESS_AFTER: Duration = Duration::from_secs(2);
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
-/// Longest time of a list that is streamed, in seconds.
+/// Longest time of a list that is streamed, in seconds: the server ends one that goes on.
 const STREAM_SECONDS: u32 = 600;
 
 impl Watch {
@@ -121,7 +121,8 @@ impl Watch {
         Ok(None)
     }
 
-    /// Returns where to watch from, or why the stream came to nothing; `None` where nothing more of it came for a while.
+    /// Returns where to watch from, or why the stream came to nothing; `None` where the server did not say where the objects of the
+    /// start end: no line came for a while, or no new object for as long as a page may take, or all of its time passed.
     async fn read_stream(&mut self, streamed: &mut StreamedList) -> Result<Result<String, Option<WatchEnd>>, HubGone> {
         let (namespace, silence) = (self.namespace.as_deref(), self.cluster.pace().answer);
         let liveness = self.liveness.clone();
@@ -130,16 +131,25 @@ impl Watch {
             Ok(stream) => stream,
             Err(ended) => return Ok(Err(Some(ended))),
         };
+        let longest = Duration::from_secs(STREAM_SECONDS.into());
+        let mut advanced_at = Instant::now();
         loop {
             let line = match tokio::time::timeout(silence, stream.next()).await {
                 Ok(Ok(line)) => line,
+                Ok(Err(WatchEnd::Closed | WatchEnd::Dead(_))) if streamed.began.elapsed() >= longest => {
+                    return Ok(Err(None));
+                }
                 Ok(Err(ended)) => return Ok(Err(Some(ended))),
                 Err(_) => return Ok(Err(None)),
             };
             self.cluster.counters.note_piece(self.cluster.now_millis());
             match line {
-                WatchEvent::Object(object, Seen::Deleted) => streamed.deleted.extend(object.uid().ok()),
-                WatchEvent::Object(object, _) => streamed.objects.push(self.cluster.trim_object(object)),
+                WatchEvent::Object(object, Seen::Deleted) => streamed.remove(&object),
+                WatchEvent::Object(object, _) => {
+                    if streamed.add(self.cluster.trim_object(object)) {
+                        advanced_at = Instant::now();
+                    }
+                }
                 WatchEvent::Skipped(error) => list::count_skipped(&self.cluster, self.kind, &error),
                 WatchEvent::Bookmark(Bookmark { resource_version: Some(position), is_initial_end: true }) => {
                     return Ok(Ok(position));
@@ -148,9 +158,14 @@ impl Watch {
             }
             if streamed.objects.len() >= self.cluster.pace().page_size as usize {
                 let objects = streamed.take_objects();
+                let waits_since = Instant::now();
                 self.send_page(&mut streamed.earlier, objects).await?;
+                advanced_at += waits_since.elapsed(); // a slow hub is not the server's fault
             }
             self.send_progress(streamed.began, streamed.earlier.len() + streamed.objects.len()).await?;
+            if advanced_at.elapsed() >= self.cluster.pace().page {
+                return Ok(Err(None));
+            }
         }
     }
 
@@ -207,25 +222,39 @@ struct StreamedList {
     earlier: Vec<Uid>,
     /// The objects since then.
     objects: Vec<Object>,
-    /// Objects that were deleted while the list was streamed. A whole namespace may be: they are taken out together, not one by one.
-    deleted: BTreeSet<Uid>,
+    /// UIDs of all of them, without those that were deleted while the list was streamed.
+    existing: BTreeSet<Uid>,
 }
 
 impl StreamedList {
     fn new() -> Self {
-        Self { began: Instant::now(), earlier: Vec::new(), objects: Vec::new(), deleted: BTreeSet::new() }
+        Self { began: Instant::now(), earlier: Vec::new(), objects: Vec::new(), existing: BTreeSet::new() }
+    }
+
+    /// Adds an object; returns whether it is new.
+    fn add(&mut self, object: Object) -> bool {
+        let is_new = object.uid().is_ok_and(|uid| self.existing.insert(uid));
+        self.objects.push(object);
+        is_new
+    }
+
+    /// Removes an object that was deleted. A whole namespace may be: the lists are cleaned once, not for each of them.
+    fn remove(&mut self, object: &Object) {
+        if let Ok(uid) = object.uid() {
+            self.existing.remove(&uid);
+        }
     }
 
     /// Takes the objects that the hub has not yet.
     fn take_objects(&mut self) -> Vec<Object> {
         let mut objects = std::mem::take(&mut self.objects);
-        objects.retain(|object| object.uid().is_ok_and(|uid| !self.deleted.contains(&uid)));
+        objects.retain(|object| object.uid().is_ok_and(|uid| self.existing.contains(&uid)));
         objects
     }
 
     /// Returns the UIDs of the objects that the hub has and that still exist.
     fn existing_uids(mut self) -> Vec<Uid> {
-        self.earlier.retain(|uid| !self.deleted.contains(uid));
+        self.earlier.retain(|uid| self.existing.contains(uid));
         self.earlier
     }
 }

@@ -11,6 +11,7 @@ use axum::Json;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
+use futures::future::try_join_all;
 use serde_json::{Value, json};
 use timeline::fact::Kind;
 use timeline::words::{moment, sentence_end};
@@ -51,10 +52,8 @@ pub(super) async fn json(view: ClientView) -> Result<Json<StatusPayload>, Refusa
 }
 
 async fn gather(view: &ClientView) -> Result<StatusPayload, HubEnded> {
-    let mut clusters = Vec::new();
-    for hub in view.hubs() {
-        clusters.push(cluster(view, hub).await?);
-    }
+    // At once: a busy hub does not hold up the questions to the others.
+    let clusters = try_join_all(view.hubs().map(|hub| cluster(view, hub))).await?;
     let rollcast = view.rollcast();
     let server = view.sees_all().then(|| ServerStatus {
         viewers: rollcast.viewers.count() as u64,

@@ -1,5 +1,6 @@
 //! Every fault that Rollcast survives, with its promise and what it costs; `docs/faults.md` is made of them.
 
+mod actions;
 mod api_server;
 mod document;
 mod elsewhere;
@@ -14,27 +15,35 @@ use stage::{Measured, Row};
 
 use crate::imports::sources;
 
-/// Plays each fault in a world of its own, two at a time; returns the cost of each, or why a promise was not kept.
-fn play(rows: &'static [Row]) -> Vec<(&'static Row, Result<Measured, String>)> {
-    let (left, played) = (Mutex::new(rows.iter().enumerate()), Mutex::new(Vec::new()));
-    let play = |row| {
+/// A run of a fault: with lists that are streamed or in pages, and its cost, or why a promise was not kept.
+type Run = (&'static Row, bool, Result<Measured, String>);
+
+/// Plays each fault with lists in pages and streamed, each in a world of its own, two at a time.
+fn play(rows: &'static [Row]) -> Vec<Run> {
+    let ways = |row: &'static Row| {
+        let is_played = move |streams_lists: &bool| row.streams_lists.is_none_or(|only| only == *streams_lists);
+        [false, true].into_iter().filter(is_played).map(move |streams_lists| (row, streams_lists))
+    };
+    let (left, played) = (Mutex::new(rows.iter().flat_map(ways).enumerate()), Mutex::new(Vec::new()));
+    let play = |row, streams_lists| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
-        runtime.unwrap().block_on(stage::play(row))
+        runtime.unwrap().block_on(stage::play(row, streams_lists))
     };
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 loop {
-                    let Some((place, row)) = left.lock().unwrap().next() else { return };
-                    let measured = std::panic::catch_unwind(|| play(row)).map_err(|panic| message(&*panic));
-                    played.lock().unwrap().push((place, row, measured));
+                    let Some((place, (row, streams_lists))) = left.lock().unwrap().next() else { return };
+                    let measured = std::panic::catch_unwind(|| play(row, streams_lists));
+                    let measured = measured.map_err(|panic| message(&*panic));
+                    played.lock().unwrap().push((place, (row, streams_lists, measured)));
                 }
             });
         }
     });
     let mut played = played.into_inner().unwrap();
-    played.sort_by_key(|(place, ..)| *place);
-    played.into_iter().map(|(_, row, measured)| (row, measured)).collect()
+    played.sort_by_key(|(place, _)| *place);
+    played.into_iter().map(|(_, run)| run).collect()
 }
 
 pub fn message(panic: &(dyn Any + Send)) -> String {
@@ -44,12 +53,18 @@ pub fn message(panic: &(dyn Any + Send)) -> String {
 
 #[test]
 fn every_fault_of_the_api_server_and_the_network_is_survived_as_promised() {
-    let mut costs = Vec::new();
+    let mut costs: Vec<(&Row, Measured)> = Vec::new();
     let mut failures = Vec::new();
-    for (row, measured) in play(api_server::ROWS) {
+    for (row, streams_lists, measured) in play(api_server::ROWS) {
         match measured {
-            Ok(measured) => costs.push((row, measured)),
-            Err(why) => failures.push(format!("{} {}: {why}", row.number, row.fault)),
+            Ok(measured) => match costs.last_mut().filter(|(last, _)| last.fault == row.fault) {
+                Some((_, most)) => *most = most.max(measured),
+                None => costs.push((row, measured)),
+            },
+            Err(why) => {
+                let lists = if streams_lists { "streamed" } else { "in pages" };
+                failures.push(format!("{} {}, lists {lists}: {why}", row.number, row.fault));
+            }
         }
     }
     assert!(failures.is_empty(), "{} promises were not kept\n{}", failures.len(), failures.join("\n"));

@@ -17,7 +17,8 @@ use crate::common::until::until;
 use crate::live::faults::stage::{self, Stage};
 use crate::live::support::{Fault, Verb, Watched, deployment, pod, replica_set, shop_of};
 
-fn list(kind: Kind, objects: &[Value], gap_since_millis: Option<i64>, at_millis: i64) -> SourceEvent {
+/// A list of a kind in all namespaces.
+pub fn list(kind: Kind, objects: &[Value], gap_since_millis: Option<i64>, at_millis: i64) -> SourceEvent {
     let objects = objects.iter().map(|object| Object::decode(kind, &object.to_string()).unwrap()).collect();
     SourceEvent::Reset { kind, namespace: None, earlier: Vec::new(), objects, gap_since_millis, at_millis }
 }

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use server::feed::recording::Recording;
 use server::hub::{Handle, Update};
+use server::kube::translate::Object;
 use server::kube::{Observed, SourceEvent};
-use server::telemetry::clock::OwnClock;
-use timeline::fact::{Fact, PodFact, Seen};
+use server::telemetry::clock::{self, OwnClock};
+use timeline::fact::{Fact, Kind, PodFact, Seen};
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{self, ServerFrame};
 use timeline::{Retention, Workload};
@@ -15,8 +17,9 @@ use tokio::time::Instant;
 
 use crate::common;
 use crate::common::fed::feed;
+use crate::live::gaps::list;
 use crate::live::kept::archive;
-use crate::live::support::{FakeApi, Watched, pod, shop_of, until_live};
+use crate::live::support::{FakeApi, Watched, deployment, pod, replica_set, shop_of, until_live};
 use crate::live::viewers::web;
 
 /// Parts of a recording, between which viewers come and go.
@@ -25,6 +28,9 @@ const PARTS: usize = 60;
 const AWAY: usize = 6;
 /// Bytes of a frame that confirms where a copy stands.
 const MOST_OF_NOTHING: usize = 32;
+/// Most bytes of 20 restarts among 100 pods, in percent of the snapshot's. The goal is 5: they are 31 bytes each where a pod has about 100
+/// in the snapshot, and the story has another line.
+const MOST_PERCENT_OF_RESTARTS: usize = 9;
 /// Frames that come while a laptop sleeps: more than are kept for a viewer.
 const ASLEEP: i32 = 300;
 
@@ -85,6 +91,31 @@ async fn a_copy_that_comes_back_at_any_time_is_the_servers() {
         }
     }
     assert!(resumed > 100 && renewed > 100, "{resumed} got what they missed, {renewed} got everything");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_was_away_for_ten_seconds_and_twenty_changes_gets_a_small_part_of_the_snapshot() {
+    let (hub, events) = Handle::start("fake", Arc::default(), Retention::default());
+    let at_millis = clock::now_millis();
+    let pods: Vec<_> = (100..200).map(|number| pod(number, 2, &format!("web-{number}"))).collect();
+    events.send(list(Kind::Deployment, &[deployment(1, 100)], None, at_millis)).await.unwrap();
+    events.send(list(Kind::ReplicaSet, &[replica_set(2, 1, 100)], None, at_millis)).await.unwrap();
+    events.send(list(Kind::Pod, &pods, None, at_millis)).await.unwrap();
+    let mut copy = new(&hub, &web()).await;
+    let snapshot = hub.subscribe(&web(), None).await.unwrap().0.frame;
+    for (number, mut restarted) in (1..=20).zip(pods) {
+        restarted["status"]["containerStatuses"][0]["restartCount"] = json!(1);
+        let object = Object::decode(Kind::Pod, &restarted.to_string()).unwrap();
+        let at_millis = at_millis + number * 500;
+        events.send(SourceEvent::Object { object, seen: Seen::Modified, at_millis }).await.unwrap();
+    }
+    let missed = hub.subscribe(&web(), copy.position()).await.unwrap().0.frame;
+    let ServerFrame::Delta(delta) = wire::decode(&missed).unwrap() else { panic!("everything") };
+    assert_eq!(delta.changes.len(), 20);
+    assert_eq!(copy.take_delta(delta), Taken::Fits);
+    assert!(copy.model == new(&hub, &web()).await.model);
+    let (missed, snapshot) = (missed.len(), snapshot.len());
+    assert!(missed * 100 <= snapshot * MOST_PERCENT_OF_RESTARTS, "{missed} bytes; the snapshot has {snapshot}");
 }
 
 async fn site() -> FakeApi {

@@ -1,5 +1,5 @@
 //! Random clusters, faults and viewers, each from a seed: source, hub and viewers in virtual time over a network in memory. The faults
-//! are those of `live/faults`, and so is what is asked at the end; a witness of everything knows besides what may be shown.
+//! are those of `live/faults`, and so is what is asked at the end; a witness of everything knows besides what may be shown, and what must lie in a gap.
 //!
 //! The schedule, the cluster (`simcluster`) and the waits of the product follow from the seed, and time is virtual. What tokio chooses is
 //! not: which of two branches that are ready at the same instant `select!` takes, and when a thread that makes a page is done. A seed

@@ -1,12 +1,16 @@
 //! How clusters are reached and watched, as `/api/v1/status`, the status page, `/metrics` and `/readyz` tell it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use server::hub::Handle;
+use server::kube::SourceEvent;
+use server::telemetry::clock::OwnClock;
 use server::web::state::{Rollcast, Site};
 use timeline::Retention;
+use tokio::time::{Instant, sleep};
 
 use crate::common::until::until;
 use crate::live::program::{Serving, get, kubeconfig};
@@ -177,11 +181,11 @@ async fn readiness_waits_for_the_first_word_of_every_cluster_and_stays() {
     assert_eq!(body["clusters"][0]["connection"]["state"], "connecting");
     assert_eq!(fetch(&rollcast, "/healthz").await.status, StatusCode::OK, "the process responds");
     let silent = Some((1, "connection refused".to_owned()));
-    events.send(server::kube::SourceEvent::Answers { silent }).await.unwrap();
+    events.send(SourceEvent::Answers { silent }).await.unwrap();
     until_connection(&first, "unreachable, with a sentence", |now| is_stale(now, "refused")).await;
     assert_eq!(fetch(&rollcast, "/readyz").await.status, StatusCode::OK);
     // It responds, and is listed for a while.
-    events.send(server::kube::SourceEvent::Answers { silent: None }).await.unwrap();
+    events.send(SourceEvent::Answers { silent: None }).await.unwrap();
     until_connection(&first, "connecting", |now| !now.state.is_live() && !now.state.is_stale()).await;
     assert_eq!(fetch(&rollcast, "/readyz").await.status, StatusCode::OK);
 }
@@ -211,4 +215,23 @@ async fn why_a_restart_is_needed_is_said_by_the_status_page() {
     notice.send_replace("Restart Rollcast.".to_owned());
     assert_eq!(json(&rollcast, "/api/v1/status").await["trouble"], "Restart Rollcast.");
     assert!(fetch(&rollcast, "/status").await.text.contains("Restart Rollcast."));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_cluster_does_not_hold_up_the_questions_to_the_others() {
+    let (begin, initial) = tokio::sync::oneshot::channel();
+    let (busy, _busy_events) = Handle::start_from("busy", Arc::default(), Retention::default(), initial);
+    let (other, events) = Handle::start("other", Arc::default(), Retention::default());
+    let clock = OwnClock { start_millis: 1_000, started: Instant::now(), speed: 1.0 };
+    events.send(SourceEvent::Paced(clock)).await.unwrap();
+    other.read(|_| ()).await.unwrap();
+    let rollcast = site_of(vec![busy, other], Site::default());
+    let responds = async move {
+        sleep(Duration::from_secs(2)).await; // in the test's own time
+        drop(begin);
+    };
+    let (status, ()) = tokio::join!(json(&rollcast, "/api/v1/status"), responds);
+    let names = [&status["clusters"][0]["name"], &status["clusters"][1]["name"]];
+    assert_eq!(names, ["busy", "other"]);
+    assert_eq!(status["clusters"][1]["nowMillis"], 1_000, "asked when the other one was");
 }

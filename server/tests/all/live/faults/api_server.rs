@@ -2,78 +2,14 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use timeline::Millis;
+use serde_json::json;
 
-use super::stage::{Row, Stage};
+use super::actions::{all, endless, line, network, pods, skewed, watches};
+use super::stage::Row;
 use crate::common::network::NetworkFault;
 use crate::live::support::{EXPIRED, Fault, Verb, deployment, pod, replica_set};
 
 const HTML: &str = "<!DOCTYPE html><html><body>Please sign in</body></html>";
-
-/// A network with that fault for a minute, in which a pod is replaced.
-async fn network(stage: &Stage, fault: NetworkFault) {
-    stage.network.set(Some(fault));
-    stage.pass(2).await;
-    stage.replace(10, 20);
-    stage.pass(58).await;
-    stage.network.set(None);
-}
-
-/// Every request meets a fault for a minute, in which a pod is replaced.
-async fn all(stage: &Stage, fault: Fault) {
-    stage.stand_all(Some(fault));
-    stage.pass(2).await;
-    stage.replace(10, 20);
-    stage.pass(58).await;
-    assert_eq!(stage.pods().await, 6, "the last picture stays");
-    stage.stand_all(None);
-}
-
-/// Every request for pods meets a fault for a minute, in which a pod is replaced.
-async fn pods(stage: &Stage, fault: Fault) {
-    stage.stand_pods(Some(fault));
-    stage.pass(2).await;
-    stage.replace(10, 20);
-    stage.pass(58).await;
-    stage.stand_pods(None);
-}
-
-/// Every watch of pods meets a fault for a minute, in which a pod goes unseen.
-async fn watches(stage: &Stage, fault: Fault) {
-    stage.api.stand(Verb::Watch, "pods", Some(fault));
-    stage.api.hang_up();
-    stage.pass(2).await;
-    stage.lose(10);
-    stage.pass(58).await;
-    stage.api.stand(Verb::Watch, "pods", None);
-}
-
-/// A pod that is there since so long by the clock of the cluster.
-fn pod_of(number: u64, stage: &Stage, ago_millis: Millis) -> Value {
-    let mut pod = pod(number, 2, &format!("web-{number}"));
-    let at = jiff::Timestamp::from_millisecond(stage.hub.now_millis() - ago_millis).unwrap();
-    let at = json!(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
-    pod["metadata"]["creationTimestamp"] = at.clone();
-    pod["status"]["conditions"][0]["lastTransitionTime"] = at;
-    pod
-}
-
-/// Pods are made by a clock that is that much behind ours.
-async fn skewed(stage: &Stage, millis: Millis) {
-    for number in [20, 21] {
-        stage.api.put(pod_of(number, stage, millis));
-        stage.pass(2).await;
-    }
-    let skew = stage.hub.read(|reader| reader.timeline.skew_millis()).await.unwrap();
-    assert!((skew - millis).abs() < 2_000, "{skew} instead of {millis}");
-}
-
-/// A line of a watch with an object as it was at that version.
-fn line(r#type: &str, mut object: Value, version: u64) -> String {
-    object["metadata"]["resourceVersion"] = json!(version.to_string());
-    json!({ "type": r#type, "object": object }).to_string()
-}
 
 /// Pods go unseen while the fault lasts, and pages say so at once.
 const OF_PODS: Row = Row {
@@ -83,6 +19,7 @@ const OF_PODS: Row = Row {
     said_within: Some(1),
     has_gap: true,
     is_of_pods: true,
+    streams_lists: None,
     run: |_| Box::pin(async {}),
 };
 /// The same of all kinds.
@@ -190,6 +127,7 @@ pub const ROWS: &[Row] = &[
         number: "F8",
         fault: "the API server forgets each list before its second page",
         promise: "the list ends with larger pages while the fault lasts",
+        streams_lists: Some(false),
         run: |stage| {
             Box::pin(async {
                 stage.api.pages(usize::MAX, Duration::ZERO);
@@ -326,11 +264,11 @@ pub const ROWS: &[Row] = &[
         promise: "found by the next list",
         run: |stage| {
             Box::pin(async {
-                stage.api.stand(Verb::List, "pods", Some(Fault::Status(503)));
+                stage.stand_lists(Some(Fault::Status(503)));
                 stage.api.say("pods", EXPIRED);
                 stage.pass(5).await;
                 stage.lose(10);
-                stage.api.stand(Verb::List, "pods", None);
+                stage.stand_lists(None);
             })
         },
         ..OF_PODS
@@ -341,12 +279,12 @@ pub const ROWS: &[Row] = &[
         promise: "told apart by their UIDs",
         run: |stage| {
             Box::pin(async {
-                stage.api.stand(Verb::List, "pods", Some(Fault::Status(503)));
+                stage.stand_lists(Some(Fault::Status(503)));
                 stage.api.say("pods", EXPIRED);
                 stage.pass(2).await;
                 stage.lose(10);
                 stage.api.put(pod(20, 2, "web-10"));
-                stage.api.stand(Verb::List, "pods", None);
+                stage.stand_lists(None);
             })
         },
         ..OF_PODS
@@ -399,7 +337,7 @@ pub const ROWS: &[Row] = &[
                 stage.pass(50).await;
                 stage.lose(10);
                 stage.pass(550).await;
-                let lists = (stage.lists() - lists) / 3; // three pages each
+                let lists = stage.lists() - lists;
                 assert!(lists <= 6, "{lists} lists in ten minutes");
             })
         },
@@ -411,7 +349,7 @@ pub const ROWS: &[Row] = &[
         promise: "given up after 30 s without a byte",
         run: |stage| {
             Box::pin(async {
-                stage.api.fault(Verb::List, "pods", Fault::Stall("{".to_owned()));
+                stage.api.fault(stage.list_verb, "pods", Fault::Stall("{".to_owned()));
                 stage.lose(10);
                 stage.api.say("pods", EXPIRED);
                 stage.pass(30).await;
@@ -423,6 +361,7 @@ pub const ROWS: &[Row] = &[
         number: "F22",
         fault: "a list goes on without an end",
         promise: "given up after 120 s",
+        streams_lists: Some(false),
         run: |stage| {
             Box::pin(async {
                 stage.api.fault(Verb::List, "pods", Fault::Trickle);
@@ -431,6 +370,22 @@ pub const ROWS: &[Row] = &[
                 stage.pass(120).await;
             })
         },
+        ..OF_PODS
+    },
+    Row {
+        number: "F22",
+        fault: "a streamed list goes on without its end, and tells of the same pod again and again",
+        promise: "given up after 120 s without a new object; lists are in pages from then on",
+        streams_lists: Some(true),
+        run: |stage| Box::pin(endless(stage, [11; 5].into_iter())),
+        ..OF_PODS
+    },
+    Row {
+        number: "F22",
+        fault: "a streamed list goes on without its end, and tells of a new pod again and again",
+        promise: "ended by the server after 600 s; lists are in pages from then on",
+        streams_lists: Some(true),
+        run: |stage| Box::pin(endless(stage, 20..43)),
         ..OF_PODS
     },
     Row {

@@ -23,6 +23,9 @@ fault a pod is replaced; where the watch cannot tell of it, a pod is deleted as 
 - one watch made at most 60 requests in any minute; a list counts once, and again for each page that is requested again;
 - if only pods are touched, a change of a Deployment arrived at most 10 % later than before.
 
+An API server that streams lists is played as well as one that lists in pages, wherever the fault can meet both; the
+figures are the higher ones of the two.
+
 Said: time until pages say that the cluster is not live, or what is forbidden. Right: time from the end of the fault
 until the model is right and the cluster is live. Requests: the most of one watch in a minute.
 

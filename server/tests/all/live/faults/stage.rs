@@ -14,7 +14,7 @@ use server::telemetry::clock::{self, OwnClock};
 use timeline::fact::{Container, Kind};
 use timeline::model::{Gap, Pod, PodNow, PodState};
 use timeline::view::{self, Summary};
-use timeline::wire::Connection;
+use timeline::wire::{Connection, ConnectionState};
 use timeline::{Millis, Model};
 use tokio::time::{Instant, sleep};
 
@@ -44,6 +44,8 @@ pub struct Row {
     pub has_gap: bool,
     /// The other kinds are not touched.
     pub is_of_pods: bool,
+    /// Whether lists are streamed, where that makes the fault; `None` where both are played.
+    pub streams_lists: Option<bool>,
     /// Begins the fault and ends it.
     pub run: for<'s> fn(&'s Stage) -> LocalBoxFuture<'s, ()>,
 }
@@ -59,9 +61,22 @@ pub struct Measured {
     pub requests: usize,
 }
 
+impl Measured {
+    /// The higher costs of two runs.
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            said: self.said.max(other.said),
+            converged: self.converged.max(other.converged),
+            requests: self.requests.max(other.requests),
+        }
+    }
+}
+
 /// A cluster that is watched.
 pub struct Stage {
     pub api: FakeApi,
+    /// What a list of it begins with.
+    pub list_verb: Verb,
     pub network: Network,
     pub hub: Handle,
     viewer: Viewer,
@@ -99,6 +114,11 @@ pub async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) -> Dura
         sleep(Duration::from_millis(1)).await; // polling with a deadline
     }
     began.elapsed()
+}
+
+/// Whether a request asks for a list, streamed or not.
+fn is_list(path: &str) -> bool {
+    path.contains("sendInitialEvents=true") || !path.contains("watch=1")
 }
 
 pub fn is_live(connection: &Connection) -> bool {
@@ -139,23 +159,31 @@ fn difference(ours: &[String], fresh: &[String]) -> String {
 
 impl Stage {
     /// A Deployment with six pods, which is watched and well, and followed by a viewer that the server does not count.
-    async fn begin() -> Self {
+    async fn begin(streams_lists: bool) -> Self {
         let pods = (10..16).map(|number| pod(number, 2, &format!("web-{number}")));
-        Self::with([deployment(1, 6), replica_set(2, 1, 6)].into_iter().chain(pods), clock::now_millis() + 1_000, 2)
-            .await
+        let objects = [deployment(1, 6), replica_set(2, 1, 6)].into_iter().chain(pods);
+        Self::with(objects, clock::now_millis() + 1_000, 2, streams_lists).await
     }
 
-    /// The same with these objects, at that time of the cluster, and lists in pages of that size.
-    pub async fn with(objects: impl Iterator<Item = Value>, start_millis: Millis, page_size: u32) -> Self {
+    /// The same with these objects, at that time of the cluster, and lists in pages of that size or streamed.
+    pub async fn with(
+        objects: impl Iterator<Item = Value>,
+        start_millis: Millis,
+        page_size: u32,
+        streams_lists: bool,
+    ) -> Self {
         let (network, listener) = Network::new();
         let api = FakeApi::behind(listener);
+        if streams_lists {
+            api.stream_lists();
+        }
         objects.for_each(|object| api.put(object));
         api.pages(usize::MAX, Duration::ZERO); // as many as are asked for
         let clock = OwnClock { start_millis, started: Instant::now(), speed: 1.0 };
         let hub = watch(&network, clock, page_size).await;
         until("live", async || is_live(&hub.connection().borrow())).await;
-        let is_watched =
-            |name: &str| network.requests().iter().any(|(_, path)| path.contains(name) && path.contains("watch=1"));
+        let is_watch = |path: &str| path.contains("watch=1") && !is_list(path);
+        let is_watched = |name: &str| network.requests().iter().any(|(_, path)| path.contains(name) && is_watch(path));
         until("every watch", async || WATCHED.iter().all(|name| is_watched(name))).await;
         sleep(Duration::from_secs(5)).await; // in the test's own time: the watches live
         let mut viewer = Viewer::of(web());
@@ -168,7 +196,8 @@ impl Stage {
                 all.lock().unwrap().push((Instant::now(), now));
             }
         });
-        Self { api, network, hub, viewer, connections, changes: Mutex::default(), clock }
+        let list_verb = if streams_lists { Verb::Stream } else { Verb::List };
+        Self { api, list_verb, network, hub, viewer, connections, changes: Mutex::default(), clock }
     }
 
     /// So many seconds pass.
@@ -189,17 +218,23 @@ impl Stage {
         self.changes.lock().unwrap().push((self.hub.now_millis(), false));
     }
 
-    /// Each list and watch of pods meets this.
-    pub fn stand_pods(&self, fault: Option<Fault>) {
-        for verb in [Verb::List, Verb::Watch] {
+    /// Each list of pods meets this.
+    pub fn stand_lists(&self, fault: Option<Fault>) {
+        for verb in [Verb::List, Verb::Next, Verb::Stream] {
             self.api.stand(verb, "pods", fault.clone());
         }
+    }
+
+    /// Each list and watch of pods meets this.
+    pub fn stand_pods(&self, fault: Option<Fault>) {
+        self.stand_lists(fault.clone());
+        self.api.stand(Verb::Watch, "pods", fault);
         self.api.hang_up();
     }
 
     /// Each request meets this.
     pub fn stand_all(&self, fault: Option<Fault>) {
-        self.api.stand_all(&[Verb::List, Verb::Watch], fault.clone());
+        self.api.stand_all(&[Verb::List, Verb::Next, Verb::Stream, Verb::Watch], fault.clone());
         self.api.stand(Verb::Version, "version", fault);
         self.api.hang_up();
     }
@@ -210,9 +245,9 @@ impl Stage {
         self.hub.read(move |reader| count(reader.timeline.model())).await.unwrap()
     }
 
-    /// Lists of pods that were asked for.
+    /// Lists of pods that were asked for. A list in pages counts once.
     pub fn lists(&self) -> usize {
-        let of_pods = |path: &str| path.contains("/pods") && !path.contains("watch=1");
+        let of_pods = |path: &str| path.contains("/pods") && is_list(path) && !path.contains("continue=");
         self.network.requests().iter().filter(|(_, path)| of_pods(path)).count()
     }
 
@@ -291,6 +326,14 @@ impl Stage {
         elapsed
     }
 
+    /// States of the connection that pages told in that time, the one that it began with first.
+    pub fn states_between(&self, from: Instant, to: Instant) -> Vec<ConnectionState> {
+        let connections = self.connections.lock().unwrap();
+        let first = connections.iter().rposition(|(at, _)| *at <= from).unwrap_or(0);
+        let told = connections.iter().skip(first).take_while(|(at, _)| *at <= to);
+        told.map(|(_, connection)| connection.state.clone()).collect()
+    }
+
     /// The viewer's copy and the list are right, and states are in order.
     pub async fn check_order(&self) {
         self.viewer.check(&self.hub).await;
@@ -352,8 +395,8 @@ impl Stage {
 }
 
 /// Plays a fault and checks what is promised.
-pub async fn play(row: &Row) -> Measured {
-    let stage = Stage::begin().await;
+pub async fn play(row: &Row, streams_lists: bool) -> Measured {
+    let stage = Stage::begin(streams_lists).await;
     let usual = stage.delay_of_deployments("before").await;
     let began = Instant::now();
     let other_kind = async {

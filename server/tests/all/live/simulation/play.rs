@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use super::schedule::{DEPLOYMENTS, HURRIED_MILLIS, Schedule, Step, VIEWERS, What};
 use super::witness::Witness;
+use crate::common::network::NetworkFault;
 use crate::common::{chaos, simulated};
 use crate::live::faults::stage::{CONVERGED_WITHIN, REQUESTS_PER_MINUTE, Stage};
 use crate::live::faults::viewer::Viewer;
@@ -28,6 +29,9 @@ const BEFORE_MILLIS: Millis = 20_000;
 /// Time between changes while somebody hurries: all together they are more frames than are kept for a viewer.
 const HURRIED_EVERY_MILLIS: Millis = 120;
 
+/// Where no byte passes, pages say within this time that the cluster is not live.
+const SAID_WITHIN: Duration = Duration::from_secs(10);
+
 /// The cluster, and the API server that tells of it.
 struct Simulation<'s> {
     world: World,
@@ -40,6 +44,8 @@ struct Simulation<'s> {
     viewers: Vec<Viewer>,
     /// Faults that last.
     standing: BTreeSet<usize>,
+    /// Faults of the network, and since when.
+    networks: Vec<(Instant, Option<NetworkFault>)>,
     /// Changes that are still to come, the next one last.
     hurried: Vec<(Millis, usize)>,
 }
@@ -80,10 +86,8 @@ pub async fn play(seed: u64, schedule: Schedule) -> Played {
     let objects = simulated::KINDS.into_iter().flat_map(|kind| world.store().list(kind, Some(NAMESPACE), None));
     let objects: Vec<_> = objects.map(|stored| stored.object.to_value()).collect();
     let existing: Vec<_> = objects.iter().map(|object| (kind(object), object.to_string())).collect();
-    let stage = Stage::with(objects.into_iter(), START_MILLIS, schedule.page_size).await;
-    if schedule.streams_lists {
-        stage.api.stream_lists();
-    }
+    let (page_size, streams_lists) = (schedule.page_size, schedule.streams_lists);
+    let stage = Stage::with(objects.into_iter(), START_MILLIS, page_size, streams_lists).await;
     let viewer = |number: usize| {
         let name = DEPLOYMENTS[number % DEPLOYMENTS.len()];
         Viewer::of(Workload::deployment("fake", NAMESPACE, name))
@@ -98,6 +102,7 @@ pub async fn play(seed: u64, schedule: Schedule) -> Played {
         schedule: &schedule,
         viewers: (0..VIEWERS).map(viewer).collect(),
         standing: BTreeSet::new(),
+        networks: Vec::new(),
         hurried: Vec::new(),
     };
     for (at, step) in &schedule.steps {
@@ -140,7 +145,9 @@ impl Simulation<'_> {
                 Change::Modified => Seen::Modified,
                 Change::Deleted => Seen::Deleted,
             };
-            self.witness.see(kind(&object), seen, &object.to_string(), self.world.now_millis());
+            // What happened before the schedule began is told with its first step.
+            let at_millis = self.world.now_millis().max(self.began.1);
+            self.witness.see(kind(&object), seen, &object.to_string(), at_millis);
             match change.verb {
                 Change::Added | Change::Modified => self.stage.api.put(object),
                 Change::Deleted => self.stage.api.delete(&object),
@@ -180,7 +187,7 @@ impl Simulation<'_> {
     fn begin(&mut self, number: usize) {
         self.standing.insert(number);
         match &self.schedule.faults[number].what {
-            What::Network(fault) => self.stage.network.set(Some(*fault)),
+            What::Network(fault) => self.set_network(Some(*fault)),
             What::Requests(..) => self.stand(),
         }
         if self.schedule.faults[number].hangs_up {
@@ -198,7 +205,7 @@ impl Simulation<'_> {
                     What::Network(fault) => Some(*fault),
                     What::Requests(..) => None,
                 });
-                self.stage.network.set(others);
+                self.set_network(others);
             }
             What::Requests(..) => self.stand(),
         }
@@ -208,6 +215,11 @@ impl Simulation<'_> {
         if matches!(&faults[number].what, What::Requests(_, _, Fault::Mute)) {
             self.stage.api.hang_up(); // the server has reached the position, and tells
         }
+    }
+
+    fn set_network(&mut self, fault: Option<NetworkFault>) {
+        self.stage.network.set(fault);
+        self.networks.push((Instant::now(), fault));
     }
 
     /// Requests meet the faults that last; the last one of each that there is.
@@ -227,17 +239,37 @@ impl Simulation<'_> {
         }
     }
 
+    /// A fault in which no byte passes was said in time, where it lasted so long. What was on its way when it began may arrive.
+    fn check_said(&self) {
+        let delay_millis = u64::try_from(self.schedule.delay_millis()).unwrap();
+        let within = SAID_WITHIN + Duration::from_millis(delay_millis + 50);
+        let ends = self.networks.iter().skip(1).map(|(at, _)| *at).chain([Instant::now()]);
+        for ((began, fault), ended) in self.networks.iter().zip(ends) {
+            let is_silent = matches!(fault, Some(NetworkFault::Freeze | NetworkFault::Refusal));
+            if is_silent && ended - *began >= within {
+                let said = self.stage.states_between(*began, *began + within);
+                let is_said = said.iter().any(|state| !state.is_live());
+                let since = began.duration_since(self.began.0);
+                assert!(is_said, "{fault:?} since {since:?} is not said within {within:?}; said {said:?}");
+            }
+        }
+    }
+
     async fn check(mut self) -> Played {
+        self.check_said();
         let converged = self.stage.converged().await;
         assert!(converged <= CONVERGED_WITHIN, "converged after {converged:?}");
         let requests = self.stage.requests_per_minute(self.began.0);
         assert!(requests <= REQUESTS_PER_MINUTE, "{requests} requests of one watch in a minute");
         self.stage.check_order().await;
         self.witness.pass_until(self.stage.hub.now_millis());
-        let witness = self.witness;
-        let differences =
-            self.stage.hub.read(move |reader| witness.differences(reader.timeline.model())).await.unwrap();
-        assert!(differences.is_empty(), "{}", differences.join("\n"));
+        let (witness, began_millis, late_millis) = (self.witness, self.began.1, self.schedule.late_millis());
+        let wrong = self.stage.hub.read(move |reader| {
+            let shown = reader.timeline.model();
+            [witness.differences(shown), witness.uncovered(shown, began_millis, late_millis)].concat()
+        });
+        let wrong = wrong.await.unwrap();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         for viewer in &mut self.viewers {
             viewer.stall(false);
             if !viewer.is_there() {

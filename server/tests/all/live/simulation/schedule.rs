@@ -16,6 +16,11 @@ pub const HURRIED_MILLIS: Millis = 36_000;
 /// Viewers that come and go.
 pub const VIEWERS: usize = 3;
 
+/// Difference of the cluster's clock and the hub's, at the same instant.
+const CLOCK_MILLIS: Millis = 2;
+/// For so long a network that is slow or frozen may keep a line: longest time of the one, and until the other is noticed.
+const SLOW_MILLIS: Millis = 10_000;
+
 const HTML: &str = "<!DOCTYPE html><html><body>Please sign in</body></html>";
 const LISTS: &[Verb] = &[Verb::List, Verb::Next, Verb::Stream];
 const WATCHES: &[Verb] = &[Verb::Watch];
@@ -104,6 +109,23 @@ impl Schedule {
         }
         schedule.steps.sort_by_key(|(at, _)| *at); // stable: what was drawn first comes first
         schedule
+    }
+
+    /// How much longer than usual bytes may take that wait for others that are delayed.
+    pub fn delay_millis(&self) -> Millis {
+        let delay = |trouble: &Trouble| match trouble.what {
+            What::Network(NetworkFault::Delay(by)) => 2 * by.as_millis() as Millis,
+            _ => 0,
+        };
+        self.faults.iter().map(delay).sum()
+    }
+
+    /// How much later than what it tells a line may arrive. Connections that carry none for longer than that are given up.
+    pub fn late_millis(&self) -> Millis {
+        let is_slow =
+            |trouble: &&Trouble| matches!(trouble.what, What::Network(NetworkFault::Freeze | NetworkFault::Trickle(_)));
+        let slow_faults = self.faults.iter().filter(is_slow).count() as Millis;
+        CLOCK_MILLIS + self.delay_millis() + slow_faults * SLOW_MILLIS
     }
 
     fn trouble(&mut self, rng: &mut Rng, lasts: Millis) {

@@ -41,6 +41,8 @@ pub enum Fault {
     Trickle,
     /// Watch: say nothing until it ends as asked, as a server that has yet to reach the position.
     Mute,
+    /// Stream: tell of objects and of their changes until it ends as asked, and never that every object was sent.
+    NoEnd,
 }
 
 /// Resources that are watched.
@@ -335,6 +337,7 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
         }
         (fault, items, version, past, api.events.subscribe(), limit, takes, world.streams_lists)
     };
+    let lasts = Duration::from_secs(asked("timeoutSeconds").and_then(|text| text.parse().ok()).unwrap_or(3_600));
     match fault {
         Some(Fault::Status(code)) => {
             let body = json!({ "kind": "Status", "message": format!("fault {code}"), "code": code }).to_string();
@@ -357,9 +360,10 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
             });
             return Body::from_stream(spaces).into_response();
         }
-        Some(Fault::Mute) => {
-            let seconds = asked("timeoutSeconds").and_then(|text| text.parse().ok()).unwrap_or(3_600);
-            return watch(String::new(), Vec::new(), events, api.hang_up.subscribe(), Duration::from_secs(seconds));
+        Some(Fault::Mute) => return watch(String::new(), Vec::new(), events, api.hang_up.subscribe(), lasts),
+        Some(Fault::NoEnd) => {
+            let lines = items.iter().map(added).collect();
+            return watch(resource, lines, events, api.hang_up.subscribe(), lasts);
         }
         Some(Fault::Stall(text)) => {
             let said = futures::stream::iter([Ok::<_, std::convert::Infallible>(Bytes::from(text))]);
@@ -382,10 +386,7 @@ async fn answer(State(api): State<FakeApi>, request: Request) -> Response {
             let lines = items.iter().map(added).chain([initial_end(version)]).collect();
             watch(resource, lines, events, api.hang_up.subscribe(), Duration::from_secs(60))
         }
-        Verb::Watch => {
-            let seconds = asked("timeoutSeconds").and_then(|text| text.parse().ok()).unwrap_or(3_600);
-            watch(resource, past, events, api.hang_up.subscribe(), Duration::from_secs(seconds))
-        }
+        Verb::Watch => watch(resource, past, events, api.hang_up.subscribe(), lasts),
     }
 }
 
