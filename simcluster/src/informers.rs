@@ -61,7 +61,7 @@ impl World {
         pods.iter().for_each(|pod| controller::node::plan_taint_eviction(self, pod));
     }
 
-    /// Drops the kubelet state of the pods of a node that is gone.
+    /// Drops the planned steps of the simple pods of a node that is gone.
     fn forget_node(&mut self, name: &str) {
         let uids: Vec<String> = self.store.pods_on(name).filter_map(|pod| pod.metadata.uid.clone()).collect();
         for uid in uids {
