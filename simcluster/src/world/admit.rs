@@ -9,7 +9,8 @@ use crate::change::Stored;
 use crate::object::{Key, Object, Resource};
 use crate::{ApiError, defaults, hash, meta, time, validate};
 
-/// Increments the generation if the spec changed. For a Deployment changed annotations count too (`registry/apps/deployment/strategy.go`).
+/// Increments the generation if the spec changed, for a Deployment also if annotations changed
+/// (`registry/apps/deployment/strategy.go`), and for a pod only if its deletion was requested.
 fn count_generation(object: &mut Object, before: &Object) {
     let is_another = match (&*object, before) {
         (Object::Deployment(now), Object::Deployment(before)) => {
