@@ -10,7 +10,7 @@ const LONGEST_MILLIS: f64 = 600_000.0;
 /// Narrowest and widest window for a viewer's zoom.
 const NARROWEST_MILLIS: f64 = 500.0;
 const WIDEST_MILLIS: f64 = 86_400_000.0;
-/// Time shown before and after an ended rollout: this part of its duration, and at least the second constant.
+/// Time shown before and after an ended rollout: this part of its duration, at least [`LEAST_AROUND_MILLIS`].
 const AROUND_PART: Millis = 10;
 const LEAST_AROUND_MILLIS: Millis = 300;
 /// Remaining part of the way to a new width after a millisecond: half of it after 90. Whole powers, because others would add 2 KB

@@ -1,13 +1,13 @@
-//! The way to a cluster's API: one client for all its watches, and its renewal when credentials are refused, end soon or the
-//! kubeconfig says something else by now.
+//! Access to a cluster's API: one client for all its watches. The client is renewed when credentials are refused, expire soon, or
+//! the kubeconfig has changed.
 //!
 //! ```text
 //!   a request fails, or credentials end soon
-//!        │ at most one renewal at a time, and after each a short wait
+//!        │ at most one renewal at a time, and a short wait after each
 //!        ▼
-//!   kubeconfig and files again ─► command again ─► anything new? ─► the client of the next generation, for everybody at once
+//!   kubeconfig and files again ─► command again ─► anything new? ─► the client of the next generation, for all watches at once
 //!        │                          └── not yet: after each run of a command a wait that doubles
-//!        └── no, or it fails: the client stays, and what is wrong is said beside what the request met
+//!        └── no, or it fails: the client stays, and errors of requests are reported together with the problem
 //! ```
 
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,7 @@ pub struct Target {
     pub name: String,
     /// Address of the API server.
     pub address: String,
-    /// The way to it, with the context's credentials.
+    /// Access to the API server, with the context's credentials.
     pub access: Access,
     /// Namespace of the context.
     pub namespace: String,
@@ -50,7 +50,7 @@ pub struct Target {
 pub struct Access(Arc<Inner>);
 
 struct Inner {
-    /// `None` where the client is all there is.
+    /// `None` if the client is fixed.
     credentials: Option<Credentials>,
     current: signal::Sender<ClientState>,
     renewals: Mutex<Renewals>,
@@ -60,31 +60,31 @@ struct Inner {
 struct ClientState {
     generation: u64,
     fetched: Arc<FetchedClient>,
-    /// Why there is nothing newer.
+    /// Why the last renewal brought no newer client.
     problem: Option<Problem>,
 }
 
 struct Problem {
     why: String,
-    /// It came of a run of the command, and lasts until the next run.
+    /// The problem comes from a run of the command, and lasts until the next run.
     is_of_command: bool,
 }
 
 #[derive(Default)]
 struct Renewals {
     is_under_way: bool,
-    /// Not before then.
+    /// Earliest time of the next renewal.
     next: Option<Instant>,
     /// Waits between runs of the command.
     backoff: Backoff,
-    /// When the command last ended.
+    /// End of the command's last run.
     command_ended: Option<Instant>,
-    /// The command runs not before then.
+    /// Earliest time of the command's next run.
     next_command: Option<Instant>,
 }
 
 impl FetchedClient {
-    /// Returns the response, which must begin within the pace's limit. Errors are in words without secrets.
+    /// Returns the response, which must begin within the pace's limit. Error texts contain no secrets.
     pub(super) async fn send(
         &self,
         pace: &Pace,
@@ -102,10 +102,10 @@ impl FetchedClient {
 }
 
 impl Credentials {
-    /// Opens the way to the cluster. Commands that fetch credentials run, with a limit.
+    /// Opens access to the cluster. Commands that fetch credentials run, with a time limit.
     ///
     /// # Errors
-    /// When the credentials cannot be had or used. The server is not asked anything here.
+    /// If the credentials cannot be fetched or used. This sends no request to the API server.
     pub async fn target(&self, pace: &Pace) -> Result<Target, TargetError> {
         let nothing = || self.unusable("it has no usable settings");
         let fetched = self.fetch(CredentialRequest::Initial, pace, || true).await?.ok_or_else(nothing)?;
@@ -141,9 +141,9 @@ impl Access {
         &self.0.pace
     }
 
-    /// Sends a request with the client that there is. Refusals and servers that are not reached make the client anew, where that may
-    /// help. Without an answer so far, the next client sends it again: hyper can lose a request on a connection that the server refuses
-    /// (hyperium/hyper#4122).
+    /// Sends a request with the current client. If the server refuses it or is unreachable, the client is renewed where that may
+    /// help. If there is no response by then, the next client sends the request again: hyper can lose a request on a connection
+    /// that the server refuses (hyperium/hyper#4122).
     pub(super) async fn with_client<T, F>(&self, send: impl Fn(Arc<FetchedClient>) -> F) -> Result<T, RequestError>
     where
         F: Future<Output = Result<T, RequestError>>,
@@ -152,14 +152,14 @@ impl Access {
         loop {
             let (generation, client) = self.client();
             tokio::select! {
-                biased; // an answer that is there is taken
+                biased; // a response that has arrived takes precedence
                 answer = send(client) => {
                     return answer.inspect_err(|error| self.note_failure(generation, error));
                 }
                 () = self.wait_for_renewal(generation) => {}
             }
             if self.place() != place {
-                // The request may name a position, or what the other cluster is not to know.
+                // The request may contain a position, or data that another cluster must not receive.
                 return Err(RequestError::Unreachable("the connection settings of the cluster changed".to_owned()));
             }
         }
@@ -177,9 +177,9 @@ impl Access {
         (generation, client)
     }
 
-    /// Takes note of how a request with the client of that generation failed.
+    /// Records the failure of a request with the client of that generation.
     pub(super) fn note_failure(&self, generation: u64, error: &RequestError) {
-        // One side refuses the other's certificate. Which side's file is outdated is unknown.
+        // One side rejects the other's certificate. Either side's file may be outdated.
         let is_certificate = |why: &str| why.contains("certificate") || why.contains("fatal alert");
         match error {
             RequestError::Unreachable(why) if !is_certificate(why) => {
@@ -190,7 +190,7 @@ impl Access {
         }
     }
 
-    /// Returns a request's error, and the fault of the credentials beside it.
+    /// Returns a request's error, together with the problem of the credentials.
     pub(super) fn sentence(&self, error: &RequestError) -> String {
         match self.0.current.borrow().problem.as_ref().filter(|_| is_of_connection(error)) {
             Some(Problem { why, .. }) => format!("{} {why}", timeline::words::sentence_end(&error.to_string())),
@@ -198,9 +198,9 @@ impl Access {
         }
     }
 
-    /// Returns when there is a client of a later generation.
+    /// Waits for a client of a later generation.
     pub(super) async fn wait_for_renewal(&self, generation: u64) {
-        // The sender is ours: it cannot be gone.
+        // This object owns the sender, so waiting cannot fail.
         let _ = self.0.current.subscribe().wait_for(|current| current.generation > generation).await;
     }
 
@@ -208,14 +208,14 @@ impl Access {
         self.0.current.borrow().generation
     }
 
-    /// Returns host and port of the API server, without a path or credentials; `None` where the client is all there is.
+    /// Returns host and port of the API server, without a path or credentials; `None` for a fixed client.
     pub fn host(&self) -> Option<String> {
         let address: http::Uri = self.0.current.borrow().fetched.address.parse().ok()?;
         let port = address.port().map(|port| format!(":{port}")).unwrap_or_default();
         address.host().map(|host| format!("{host}{port}"))
     }
 
-    /// Identifies the API server. Positions in watches mean nothing at another one.
+    /// Identifies the API server. Positions of watches are not valid at another one.
     pub(super) fn place(&self) -> u64 {
         self.0.current.borrow().fetched.fingerprint.place
     }
@@ -236,16 +236,16 @@ impl Access {
         let access = self.clone();
         let name = format!("the renewal of the credentials of cluster {}", credentials.name());
         let renewal = async move {
-            let mut command = None; // whether it ran, where the kubeconfig has one that was wanted
+            let mut command = None; // whether it ran; `None` unless a command was wanted
             let may_run = || locked(&access.0.renewals).may_run_command(Instant::now(), access.pace());
             let fetched = credentials.fetch(request, access.pace(), || *command.insert(may_run())).await;
-            // New ones may be good for seconds only: they are asked for at the usual pace.
+            // New credentials may be valid for seconds only: their renewal keeps the usual pace.
             let ends = match &fetched {
                 Ok(Some(_)) => None,
                 Ok(None) | Err(_) => access.0.current.borrow().fetched.expires_at_millis,
             };
             let left = ends.and_then(|ends| u64::try_from(ends - clock::now_millis()).ok()).map(Duration::from_millis);
-            // The end comes first: a task that the new client wakes may be refused again at once.
+            // The renewal ends first: a task that the new client wakes may be refused at once.
             {
                 let mut renewals = locked(&access.0.renewals);
                 renewals.end(Instant::now(), access.pace());
@@ -258,12 +258,12 @@ impl Access {
         tokio::spawn(exit_on_panic(name, renewal));
     }
 
-    /// Takes what a renewal came to. `command` tells whether the command ran; `None` where it was not wanted.
+    /// Applies the result of a renewal. `command` is whether the command ran; `None` if it was not wanted.
     fn take(&self, name: &str, fetched: Result<Option<FetchedClient>, TargetError>, command: Option<bool>) {
         self.0.current.send_if_modified(|current| match fetched {
             Ok(Some(fetched)) => {
                 tracing::info!(cluster.name = name, "credentials or address changed; created a new client");
-                // The kubeconfig may say by now what it did not say at the start.
+                // The kubeconfig may have new warnings since the start.
                 fetched.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
                 let fetched = Arc::new(fetched);
                 *current = ClientState { generation: current.generation + 1, fetched, problem: None };
@@ -295,7 +295,7 @@ const fn is_of_connection(error: &RequestError) -> bool {
 }
 
 impl Renewals {
-    /// Begins a renewal; returns whether one may begin now.
+    /// Begins a renewal; returns whether that is allowed now.
     fn begin(&mut self, now: Instant) -> bool {
         if self.is_under_way || self.next.is_some_and(|next| now < next) {
             return false;
@@ -317,15 +317,14 @@ impl Renewals {
             return false;
         }
         let [_, longest] = pace.renewal;
-        // What lasted for long was good: the next refusal is another story.
+        // Credentials that lasted long reset the back-off: the next refusal has another cause.
         if self.command_ended.is_some_and(|ended| now.duration_since(ended) > longest * 2) {
             self.backoff.reset();
         }
         true
     }
 
-    /// Notes that the command has run. The credentials that there are now expire after `left`, where that is known and still
-    /// to come.
+    /// Records that the command has run. `left` is the remaining lifetime of the present credentials, if it is known and not over.
     fn end_command(&mut self, now: Instant, left: Option<Duration>, pace: &Pace) {
         let [first, longest] = pace.renewal;
         self.command_ended = Some(now);
@@ -346,8 +345,8 @@ mod tests {
     use super::*;
     use crate::kube::kubeconfig::Contexts;
 
-    /// Returns the seconds at which the command runs in renewals that are always wanted, with credentials that expire then, if they
-    /// do. The renewals begin every other second.
+    /// Returns the seconds at which the command runs if renewals are always wanted and begin every other second. `expires` is the
+    /// expiry of the credentials.
     fn runs(renewals: &mut Renewals, start: Instant, lasts: u64, expires: Option<u64>) -> Vec<u64> {
         let pace = Pace::default();
         let (mut begins, mut runs) = (Vec::new(), Vec::new());
@@ -397,7 +396,7 @@ mod tests {
             path.display().to_string()
         }
 
-        /// Writes a kubeconfig with that API server and user.
+        /// Writes a kubeconfig with an API server and a user.
         fn write_kubeconfig(&self, server: &str, user: &serde_json::Value) {
             let config = json!({
                 "contexts": [{ "name": "a", "context": { "cluster": "c", "user": "u" } }],
@@ -414,7 +413,7 @@ mod tests {
         }
     }
 
-    /// Meets an error with each probe, for ever.
+    /// Reports an error with each probe; never returns.
     async fn fail_probes(access: &Access, error: &RequestError) {
         loop {
             access.note_failure(access.generation(), error);
@@ -422,7 +421,7 @@ mod tests {
         }
     }
 
-    /// Meets an error with each probe, for that long or until there is another client; returns whether there is.
+    /// Reports an error with each probe, for that time or until there is another client; returns whether there is one.
     async fn has_renewed(access: &Access, error: &RequestError, within: Duration) -> bool {
         tokio::select! {
             () = fail_probes(access, error) => false,

@@ -67,7 +67,7 @@ async fn gather(view: &ClientView) -> Result<StatusPayload, HubEnded> {
 }
 
 async fn cluster(view: &ClientView, hub: &Handle) -> Result<ClusterStatus, HubEnded> {
-    // Before the request to the hub, which first handles its queue.
+    // Read before the request to the hub, because the hub handles its queue first.
     let (queued, queue_capacity) = hub.queue().unzip();
     let watches = hub.read(|reader| reader.watches.clone()).await?;
     let (told, now_millis) = (view.connection(hub), hub.now_millis());
