@@ -102,7 +102,7 @@ fn story_rows(told: &story::Line, width: usize, now: Millis) -> Vec<Line<'static
     rows
 }
 
-/// Draws the verdict. If the command is also printed at the end, it is included for copying.
+/// Draws the verdict; with `has_command` also the command for copying.
 fn verdict(view: &View, has_command: bool, width: usize, now: Millis) -> Vec<Line<'static>> {
     let said = &view.verdict;
     let color = match said.tone {
