@@ -68,7 +68,7 @@ impl ActivityTracker {
 mod tests {
     use super::*;
 
-    /// Returns the numbers of settling workloads, for workloads at rest that change at the first time.
+    /// Returns the number of settling workloads in the updates at these times; `count` workloads at rest change before the first one.
     fn settled(count: u128, times: &[Millis]) -> Vec<usize> {
         let (mut tracker, model, mut changed) = (ActivityTracker::default(), Model::default(), BTreeSet::new());
         changed.extend((1..=count).map(Uid::from_bits));

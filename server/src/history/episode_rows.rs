@@ -1,4 +1,4 @@
-//! Rows of episodes without a rollout, computed from their recordings, so that lists do not need the recordings.
+//! Rows of episodes other than those of their rollouts, computed from their recordings, so that lists do not need the recordings.
 
 use timeline::assess::rest::SETTLE_MILLIS;
 use timeline::episodes::EpisodeRow;
@@ -220,7 +220,7 @@ fn assess_episode<'m>(
     Some(episode)
 }
 
-/// Reduces an episode to its deletion, without the pods that ended because of it.
+/// Reduces an episode to its deletion, with the pods that ended before because of it.
 fn keep_deletion(episode: &mut assess::Episode<'_>, deployment: &Deployment) {
     let is_of_it = |what: &Happening| {
         matches!(what, Happening::WentBefore { .. } | Happening::Deleting | Happening::Deleted { .. })
