@@ -3,8 +3,7 @@
 //! | pods | behavior | module |
 //! |---|---|---|
 //! | only a word in the first image | in a few steps, as KWOK plays them on the real control plane | [`simple`] |
-//! | with probes, init containers, ConfigMaps, arguments that their programs know, a program that ends for good, or another
-//! container than the first that fails | in rounds, as with a real kubelet | [`detailed`] |
+//! | with probes, init containers, ConfigMaps, arguments that their programs know, a program that ends for good, or another container than the first that fails | in rounds, as with a real kubelet | [`detailed`] |
 //!
 //! The agenda has one entry for each pod, with the time of its kubelet's next step.
 

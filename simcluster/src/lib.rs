@@ -25,20 +25,20 @@
 //!
 //! # Not simulated
 //! - Caches: controllers read the store itself, so nothing is ever stale and no expectation is awaited (a second status write in
-//! a round is rejected, as with caches). In Kubernetes caches cause a round more or less; they do not change decisions.
+//!   a round is rejected, as with caches). In Kubernetes caches add or save a round; they do not change decisions.
 //! - Other kinds than [`Resource`], admission plugins other than defaulting, `DefaultTolerationSeconds` and `ResourceQuota` on
-//! counts of pods, authentication, authorisation (reviews of a client's own rights allow everything), field ownership
-//! (server-side apply merges and never conflicts), deletion of a collection (kubectl deletes its objects one by one), `kubectl
-//! logs`, `exec`.
+//!   counts of pods, authentication, authorisation (reviews of a client's own rights allow everything), field ownership
+//!   (server-side apply merges and never conflicts), deletion of a collection (kubectl deletes its objects one by one),
+//!   `kubectl logs`, `exec`.
 //! - Services: EndpointSlices can be stored and watched, but no controller fills them.
 //! - Containers: a word in an image's tag and arguments decide the behavior of a program (see [`kubelet`]); no program runs. Only
-//! volumes of ConfigMaps are checked, a container's image cannot change in place, hooks and ephemeral containers have no effect.
+//!   volumes of ConfigMaps are checked, a container's image cannot change in place, hooks and ephemeral containers have no effect.
 //! - Scheduling beyond capacity, taints, node selectors and node affinity; preemption.
-//! - Heartbeats: a node's conditions never change, because no kubelet stops to report.
+//! - Heartbeats: a node's conditions never change, because every kubelet keeps reporting.
 //! - The `deprecated.deployment.rollback.to` annotation; kubectl does not use it.
 //! - Pod disruption budgets (no eviction is refused), evictions by pressure, priorities, horizontal scaling.
 //! - The exact hash in a ReplicaSet's name: it is computed as in Kubernetes (FNV-1a, same alphabet) but from JSON instead of Go's
-//! dump, so names differ.
+//!   dump, so names differ.
 
 pub mod action;
 mod agenda;

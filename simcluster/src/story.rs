@@ -2,7 +2,7 @@
 //! another, for a first visit and for the wall.
 //!
 //! ```text
-//! next story ─► step: explain, act ─► until its condition holds and the reading time has passed ─► next step … ─► next story
+//!   next story ─► step: explain, act ─► until its condition holds and the reading time has passed ─► next step … ─► next story
 //! ```
 
 mod lives;

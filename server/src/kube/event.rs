@@ -61,7 +61,7 @@ pub enum SourceEvent {
         /// The new state.
         health: Health,
     },
-    /// The cluster began or stopped to respond.
+    /// The cluster started or stopped responding.
     Answers {
         /// `None` if it responds; otherwise the time of its last response and the error.
         silent: Option<(Millis, String)>,
