@@ -40,7 +40,7 @@ impl Round<'_> {
     }
 
     /// Removes unhealthy pods first, because they do not count as available. Returns `None` if a ReplicaSet that was just scaled
-    /// down still reports more replicas than its spec: Kubernetes ends the round then.
+    /// down still reports more available replicas than its spec: Kubernetes ends the round then.
     fn remove_unhealthy(&mut self, old: &mut [ReplicaSet], budget: i32) -> Option<i32> {
         let mut removed = 0;
         for set in old.iter_mut() {
