@@ -430,8 +430,7 @@ impl RecordedWorkload {
         *self = Self { namespace, base, members, rest_millis: Some(rest_millis), is_base_written, ..Self::default() };
     }
 
-    /// Forgets objects that are gone and own no others, once lines are no longer recorded: a workload that never rests would
-    /// collect ever more of them.
+    /// Forgets objects that are gone and own no others, once lines are omitted: a workload that never rests would collect ever more.
     fn forget_gone(&mut self, owners: &mut BTreeMap<Uid, Uid>) {
         let Some((_, objects)) = &self.overflow else { return };
         let mut kept = objects.uids();
