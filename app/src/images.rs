@@ -38,7 +38,7 @@ impl ImageText {
         let whole = format!("{old} → {new}");
         let both_tagged = !from.tag.is_empty() && !to.tag.is_empty();
         let (name, tag) = match from.name == to.name {
-            true if from.tag == to.tag => (to.name, to.tag), // the registry or the path differs
+            true if from.tag == to.tag => (to.name, to.tag), // only the registry or the path differs
             true if both_tagged => (to.name, format!("{} → {}", from.tag, to.tag.trim_start_matches(':'))),
             _ => (format!("{from} → {}", to.name), to.tag),
         };

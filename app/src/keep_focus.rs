@@ -23,7 +23,7 @@ pub fn keep_focus() {
             return;
         }
         let heir = browser::all_in(&list, &alike).take(place + 1).last().unwrap_or_else(|| {
-            let _ = list.set_attribute("tabindex", "-1"); // names of attributes are ours
+            let _ = list.set_attribute("tabindex", "-1"); // the name is always valid
             list.clone()
         });
         browser::focus_in_place(&heir);

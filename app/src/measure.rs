@@ -128,7 +128,7 @@ fn time_left(soonest: Millis, latest: Millis) -> String {
 pub(crate) fn expected(millis: Millis, took: &[Millis]) -> Option<String> {
     let many = took.len();
     if many < ENOUGH {
-        return None; // no ground
+        return None; // too few for an estimate
     }
     let shorter = took.iter().filter(|took| **took <= millis).count();
     let Some((soonest, latest)) = remaining(millis, took) else {

@@ -9,7 +9,7 @@ use timeline::wire;
 #[cfg(feature = "ssr")]
 pub fn encode<T: Serialize>(value: &T) -> String {
     use base64::Engine;
-    let bytes = wire::encode(value).unwrap_or_default(); // what is here can always be encoded
+    let bytes = wire::encode(value).unwrap_or_default(); // these values can always be encoded
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 

@@ -1,5 +1,5 @@
-//! What people do to a Deployment, each with the kubectl command that does the same. The playground's buttons and stories use these,
-//! and so do tests that do the same to a real cluster.
+//! Actions of people on a Deployment, each with its kubectl command. The playground's buttons, stories, and tests against a real
+//! cluster use them.
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
@@ -11,47 +11,47 @@ use crate::object::{Key, Kind, Object, Resource};
 use crate::world::{DeleteOptions, Write};
 use crate::{ApiError, World, meta, strategic_patch, time};
 
-/// The quota that the playground has, and what it allows when it does not matter.
+/// Name of the playground's quota.
 pub const QUOTA: &str = "pods";
-/// Pods that the quota allows when it does not matter.
+/// Number of pods that the quota allows when it must not limit anything.
 pub const PLENTY: u32 = 100;
 
-/// Something that people do to a Deployment or to what belongs to it.
+/// An action on a Deployment or on an object that belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// Another image for its first container.
+    /// Sets another image for the first container.
     Image(String),
-    /// A pod is deleted.
+    /// Deletes a pod.
     KillPod(String),
-    /// A pod loses the label that it is selected by.
+    /// Removes the label from a pod by which the Deployment selects it.
     Unlabel(String),
-    /// A pod gets it back.
+    /// Adds that label to a pod again.
     Label(String),
-    /// A ReplicaSet is deleted.
+    /// Deletes a ReplicaSet.
     DeleteReplicaSet(String),
-    /// Another size.
+    /// Sets the number of replicas.
     Scale(i32),
-    /// Rolling out stops.
+    /// Pauses the rollout.
     Pause,
-    /// Rolling out goes on.
+    /// Resumes the rollout.
     Resume,
-    /// Back to a revision, or to the one before.
+    /// Rolls back to a revision, or to the previous one.
     Undo(Option<i64>),
-    /// Replace all pods by new ones with the same image.
+    /// Replaces all pods by new ones with the same image.
     Restart,
-    /// A strategic merge patch: what the pods do, and how they are looked after.
+    /// Applies a strategic merge patch that changes the pods' programs and probes.
     Patch(Value),
-    /// A ConfigMap is made, with something in it.
+    /// Creates a ConfigMap with one entry.
     MakeConfigMap(String),
-    /// Limit the number of pods of the namespace.
+    /// Limits the number of pods of the namespace.
     Quota(u32),
-    /// A node is gone.
+    /// Removes a node.
     LoseNode(String),
-    /// A node comes, or comes back.
+    /// Adds a node, or adds it again.
     AddNode(String),
-    /// A node takes no more pods, and those that it has are evicted, unless one of them has no controller.
+    /// Cordons a node and evicts its pods, unless one of them has no controller.
     Drain(String),
-    /// A node takes pods again.
+    /// Uncordons a node.
     Uncordon(String),
 }
 
@@ -66,13 +66,13 @@ pub fn quota(namespace: &str, pods: u32) -> Value {
     json!({ "metadata": { "name": QUOTA, "namespace": namespace }, "spec": { "hard": { "pods": pods.to_string() } } })
 }
 
-/// Quotes a word of a command for a shell, if needed: names of objects never need it.
+/// Quotes a word of a command for a shell, if needed: names of objects never need quotes.
 fn quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,".contains(&byte);
     if text.bytes().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// Returns a node as it is brought back, with the fields that kubectl needs.
+/// Returns the manifest that adds a node again, with the fields that kubectl needs.
 fn node_manifest(name: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name } })
 }
@@ -117,7 +117,7 @@ impl Action {
         command
     }
 
-    /// Does it, as the command would.
+    /// Performs the action with the same effect as the command.
     pub fn perform(&self, world: &mut World, of: &Key) -> Result<(), ApiError> {
         let usual = DeleteOptions::default();
         match self {
@@ -150,7 +150,7 @@ impl Action {
             Self::Pause => edit(world, of, |deployment| deployment.spec.get_or_insert_default().paused = Some(true)),
             Self::Resume => edit(world, of, |deployment| deployment.spec.get_or_insert_default().paused = None),
             Self::Undo(revision) => undo(world, of, *revision),
-            // The time makes the template another one, as kubectl does it.
+            // The time changes the template, as with kubectl.
             Self::Restart => {
                 let time = time::second(world.now_millis()).0.to_string();
                 edit(world, of, |deployment| {
@@ -184,7 +184,7 @@ impl Action {
     }
 }
 
-/// Lets no more pods onto a node, or lets them again.
+/// Cordons or uncordons a node.
 fn cordon(world: &mut World, name: &str, is_cordoned: bool) -> Result<(), ApiError> {
     let node = world.get::<Node>(&Key::new("", name));
     let mut node = node.ok_or_else(|| ApiError::not_found(Resource::Node, name))?;
@@ -192,7 +192,7 @@ fn cordon(world: &mut World, name: &str, is_cordoned: bool) -> Result<(), ApiErr
     world.update(node.into_object(), Write::Spec).map(drop)
 }
 
-/// Cordons a node and evicts its pods, unless one of them would not be replaced: kubectl asks for `--force` then.
+/// Cordons a node and evicts its pods, unless one of them would not be replaced: kubectl requires `--force` then.
 fn drain(world: &mut World, node: &str) -> Result<(), ApiError> {
     cordon(world, node, true)?;
     let is_bare = |pod: &&Pod| !meta::is_finished(pod) && meta::controller(&pod.metadata).is_none();
@@ -211,7 +211,7 @@ fn deployment(world: &World, of: &Key) -> Result<Deployment, ApiError> {
     world.get::<Deployment>(of).ok_or_else(|| ApiError::not_found(Resource::Deployment, &of.name))
 }
 
-/// Changes what is asked of a Deployment.
+/// Changes a Deployment's spec or metadata.
 pub fn edit(world: &mut World, of: &Key, change: impl FnOnce(&mut Deployment)) -> Result<(), ApiError> {
     let mut deployment = deployment(world, of)?;
     change(&mut deployment);
@@ -229,7 +229,7 @@ pub fn revisions(world: &World, of: &Key) -> Vec<(i64, ReplicaSet)> {
     all
 }
 
-/// Restores template and annotations of that revision's ReplicaSet, without the hash, as `kubectl rollout undo` does.
+/// Restores the template and annotations of a revision's ReplicaSet, without the hash, as `kubectl rollout undo` does.
 fn undo(world: &mut World, of: &Key, revision: Option<i64>) -> Result<(), ApiError> {
     let deployment = deployment(world, of)?;
     if deployment.spec.as_ref().and_then(|spec| spec.paused) == Some(true) {
@@ -263,28 +263,28 @@ fn undo(world: &mut World, of: &Key, revision: Option<i64>) -> Result<(), ApiErr
     })
 }
 
-/// Present options: pods, revisions, nodes.
+/// Objects on which actions are possible now.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// Pods of the Deployment that nobody deletes, those that are ready first.
+    /// Pods of the Deployment that are not being deleted, ready ones first.
     pub pods: Vec<String>,
-    /// Pods that were its, and no longer have the label.
+    /// Pods that belonged to the Deployment and no longer have its label.
     pub out_of_rotation: Vec<String>,
     /// The ReplicaSet of the newest revision.
     pub newest: Option<String>,
-    /// Revisions to go back to.
+    /// Revisions to which a rollback is possible.
     pub revisions: Vec<i64>,
     /// Nodes that take pods.
     pub nodes: Vec<String>,
     /// Nodes that were drained.
     pub drained: Vec<String>,
-    /// Nodes that should be there and are not.
+    /// Configured nodes that do not exist.
     pub lost: Vec<String>,
     /// `spec.replicas`.
     pub replicas: i32,
     /// `spec.paused`.
     pub is_paused: bool,
-    /// Image of its first container.
+    /// Image of the first container.
     pub image: String,
     /// Pods that the quota allows.
     pub quota: u32,
@@ -293,7 +293,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Collects the present options; `None` without the Deployment.
+    /// Collects the present options; `None` if the Deployment does not exist.
     pub fn of(world: &World, of: &Key) -> Option<Self> {
         let deployment = world.store().typed::<Deployment>(of)?;
         let spec = deployment.spec.clone().unwrap_or_default();
@@ -343,8 +343,8 @@ impl Choice {
         })
     }
 
-    /// Returns the next version of the current image, with a word that decides how its pods live: `web:v4`,
-    /// `web:crash-v4`.
+    /// Returns the next version of the current image. `fate` is the word in its tag that decides the behavior of its pods:
+    /// `web:v4`, `web:crash-v4`.
     pub fn next_image(&self, fate: &str) -> String {
         let (name, tag) = self.image.rsplit_once(':').unwrap_or((&self.image, "v1"));
         let number: u32 = tag.rsplit('v').next().and_then(|number| number.parse().ok()).unwrap_or(1);

@@ -1,7 +1,7 @@
-//! Due tasks: in order of time, then of their making. A task that is there already is not added twice: it keeps the earlier time, or
-//! gets the one that is set.
+//! Tasks by their due time, then by the order in which they were added. A task exists at most once: adding it again keeps the
+//! earlier time, setting it replaces the time.
 //!
-//! This is at once the work queues of the controllers and the timers of the kubelets.
+//! The agenda replaces the work queues of the controllers and the timers of the kubelets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,33 +10,33 @@ use crate::object::{Key, Resource};
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
-    /// The Deployment controller looks at one.
+    /// The Deployment controller syncs a Deployment.
     Deployment(Key),
-    /// The ReplicaSet controller looks at one.
+    /// The ReplicaSet controller syncs a ReplicaSet.
     ReplicaSet(Key),
-    /// The scheduler looks at a pod.
+    /// The scheduler tries to bind a pod.
     Schedule(Key),
-    /// A kubelet moves a pod on.
+    /// A kubelet does the next step of a pod.
     Kubelet(Key),
-    /// The garbage collector looks at an object whose owner may be gone, or that waits for its dependents.
+    /// The garbage collector checks an object whose owner may be gone, or that waits for its dependents.
     Collect(Resource, Key),
-    /// The pod garbage collector looks around.
+    /// The pod garbage collector runs a round.
     CollectPods,
-    /// A pod of a node that is gone is written off.
+    /// A pod whose node is gone is failed and deleted.
     WriteOff(Key),
     /// A pod that tolerated a taint of its node for some time is deleted.
     TaintEviction(Key),
-    /// A pod that does not tolerate a taint of its node is deleted, which nothing takes back.
+    /// A pod that does not tolerate a taint of its node is deleted. Nothing cancels this task.
     ImmediateTaintEviction(Key),
     /// A node's kubelet reports for the first time.
     NodeReports(Key),
-    /// The autoscaler looks at pods that no node fits, and at its nodes.
+    /// The autoscaler checks pods that no node fits, and its own nodes.
     Autoscaler,
-    /// A node of the autoscaler comes.
+    /// A node of the autoscaler is added.
     Boot(String),
-    /// The quota controller counts a namespace.
+    /// The quota controller counts the pods of a namespace.
     Quota(String),
-    /// The namespace controller empties a namespace.
+    /// The namespace controller deletes the objects of a namespace.
     Namespace(String),
     /// An Event is written.
     Event(Box<NewEvent>),
@@ -45,20 +45,20 @@ pub enum Task {
 #[derive(Debug, Default)]
 pub struct Agenda {
     entries: BTreeSet<(i64, u64, Task)>,
-    /// When each task is due, so that it is there once.
+    /// Due time of each task, so that a task exists only once.
     due: BTreeMap<Task, (i64, u64)>,
     count: u64,
 }
 
 impl Agenda {
-    /// Adds a task, or makes it earlier.
+    /// Adds a task, or moves it to an earlier time.
     pub fn add(&mut self, at_millis: i64, task: Task) {
         if self.due_millis(&task).is_none_or(|known| known > at_millis) {
             self.set(at_millis, task);
         }
     }
 
-    /// Sets when a task is due, whatever was planned before.
+    /// Sets the due time of a task, and replaces an earlier one.
     pub fn set(&mut self, at_millis: i64, task: Task) {
         self.remove(&task);
         self.count += 1;
@@ -80,7 +80,7 @@ impl Agenda {
         self.entries.first().map(|(at, ..)| *at)
     }
 
-    /// Takes the next task that is due until then, with its time.
+    /// Removes and returns the next task that is due until then, with its time.
     pub fn take(&mut self, until_millis: i64) -> Option<(i64, Task)> {
         if self.next_millis()? > until_millis {
             return None;
@@ -90,7 +90,7 @@ impl Agenda {
         Some((at, task))
     }
 
-    /// Lets go of tasks that are not to be kept.
+    /// Removes tasks for which the function returns false.
     pub fn retain(&mut self, is_kept: impl Fn(&Task) -> bool) {
         self.entries.retain(|(_, _, task)| is_kept(task));
         self.due.retain(|task, _| is_kept(task));

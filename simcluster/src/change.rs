@@ -1,4 +1,4 @@
-//! Changes of objects, as watches deliver them.
+//! Changes of objects, as watches send them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::object::Object;
 
-/// An object at one resourceVersion. Its JSON is made once, for all who ask.
+/// An object at one resourceVersion. Its JSON is encoded once, for all readers.
 #[derive(Debug)]
 pub struct Stored {
     /// The object at that resourceVersion.
@@ -28,14 +28,14 @@ impl Stored {
     }
 }
 
-/// A change.
+/// Kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
-    /// It is there now.
+    /// The object was created.
     Added,
-    /// It is another now.
+    /// The object was changed.
     Modified,
-    /// It is gone; the object is as it was last, with the revision of its deletion.
+    /// The object was deleted. It is as it was last, with the revision of its deletion.
     Deleted,
 }
 
@@ -44,8 +44,8 @@ pub enum Verb {
 pub struct Change {
     /// Kind of the change.
     pub verb: Verb,
-    /// The object afterwards; before it went, if it did.
+    /// The object after the change; for a deletion, the last state.
     pub object: Arc<Stored>,
-    /// The object before, if it was there: a watch with a selector must know whether it matched.
+    /// The object before the change, if it existed: a watch with a selector needs to know whether it matched.
     pub before: Option<Arc<Stored>>,
 }

@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::object::Object;
 
-/// Sets the fields that the API server sets where a request leaves them out.
+/// Sets the fields for which the API server has defaults if they are absent.
 pub fn fill(object: &mut Object) {
     match object {
         Object::Deployment(deployment) => fill_deployment(deployment),
@@ -54,7 +54,7 @@ fn fill_pod(pod: &mut Pod) {
     spec.enable_service_links.get_or_insert(true);
     spec.priority.get_or_insert(0);
     spec.preemption_policy.get_or_insert_with(|| "PreemptLowerPriority".to_owned());
-    // Admission (DefaultTolerationSeconds): pods stay on a lost node for five minutes.
+    // Admission (DefaultTolerationSeconds): pods tolerate a lost node for five minutes.
     let tolerations = spec.tolerations.get_or_insert_default();
     for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
         let is_there = tolerations.iter().any(|known| {
@@ -87,7 +87,7 @@ fn fill_pod_spec(spec: &mut PodSpec) {
             mode.get_or_insert(0o644);
         }
     }
-    // As everywhere in Kubernetes, a request that is not given is the limit.
+    // As in Kubernetes, an absent request equals the limit.
     for container in &mut spec.containers {
         if let Some(resources) = &mut container.resources
             && let Some(limits) = resources.limits.clone()

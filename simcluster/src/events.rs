@@ -1,5 +1,6 @@
-//! Events with Kubernetes' wording, and its three ways of writing fewer of them (client-go `tools/record/events_cache.go`): the same one again counts
-//! up, more than ten alike within ten minutes are combined, and an object that is talked about too much is left in silence.
+//! Events in Kubernetes' words, and its three ways to reduce them (client-go `tools/record/events_cache.go`): a repeated Event
+//! increments its count, more than ten similar ones within ten minutes are combined, and an object with too many Events gets no
+//! more.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,30 +10,30 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::object::{Key, Kind, Object, Resource};
 use crate::time;
 
-/// Different messages of one reason about one object before they are combined.
+/// Number of different messages with one reason about one object after which they are combined.
 const ALIKE: usize = 10;
-/// Time for which Events are remembered.
+/// Time for which Events count as recent.
 const ALIKE_MILLIS: i64 = 600_000;
-/// Events about one object from one component before it is left in silence, and how long one more takes.
+/// Largest number of Events from one component about one object in a burst, and the time until one more is allowed.
 const BURST: f64 = 25.0;
 const REFILL_MILLIS: f64 = 300_000.0;
-/// Entries that client-go's caches hold.
+/// Largest number of entries in client-go's caches.
 const CACHED: usize = 4_096;
-/// Events go after an hour.
+/// Events expire after an hour.
 pub const LIFE_MILLIS: i64 = 3_600_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NewEvent {
     pub resource: Resource,
-    /// Namespace and name of the object that it is about.
+    /// Namespace and name of the object.
     pub key: Key,
-    /// UID of the object that it is about.
+    /// UID of the object.
     pub uid: String,
     /// The resourceVersion of that object.
     pub resource_version: Option<String>,
     /// A part of it: `spec.containers{web}`.
     pub field_path: Option<String>,
-    /// Component that says it: "deployment-controller".
+    /// Component that reports the Event: "deployment-controller".
     pub component: &'static str,
     /// "Normal" or "Warning".
     pub r#type: &'static str,
@@ -105,14 +106,14 @@ impl Tokens {
     }
 }
 
-/// Memory of the components about their Events.
+/// State of the components' Event recorders.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    /// By component, UID, type and reason (`EventAggregatorByReasonFunc`).
+    /// Keyed by component, UID, type and reason (`EventAggregatorByReasonFunc`).
     alike: BTreeMap<(&'static str, String, &'static str, &'static str), Alike>,
-    /// By component, UID and type (`getSpamKey`).
+    /// Keyed by component, UID and type (`getSpamKey`).
     tokens: BTreeMap<(&'static str, String, &'static str), Tokens>,
-    /// Where the Event with this content is: it is counted up.
+    /// Stored Event with this content, whose count a repetition increments.
     known: BTreeMap<NewEvent, Key>,
     ends: VecDeque<(i64, Key)>,
     count: u64,
@@ -121,14 +122,14 @@ pub struct Recorder {
 /// Result of recording an Event.
 pub enum Outcome {
     New(Box<Object>),
-    /// An Event that is there already is said once more, with this message.
+    /// An existing Event is repeated, with this message.
     Again(Key, String),
-    /// Too much was said about this object.
+    /// The Event is dropped: there were too many about this object.
     Silence,
 }
 
 impl Recorder {
-    /// Decides what becomes of an Event.
+    /// Decides whether an Event is stored, counted or dropped.
     pub fn record(&mut self, mut new: NewEvent, now_millis: i64) -> Outcome {
         // Nodes and Namespaces have no namespace; their Events are in "default".
         let namespace = if new.key.namespace.is_empty() { "default".to_owned() } else { new.key.namespace.clone() };
@@ -141,7 +142,7 @@ impl Recorder {
             identity.resource_version = None;
             if self.remember_message(&new, now_millis) {
                 new.message = format!("(combined from similar events): {}", new.message);
-                // Those of all containers are one.
+                // A combined Event covers all containers.
                 (identity.message, identity.field_path) = (String::new(), None);
             }
             if !self.take_token(&new, now_millis) {
@@ -159,7 +160,7 @@ impl Recorder {
         Outcome::New(Box::new(event(&new, &key, now_millis).into_object()))
     }
 
-    /// Remembers the message of an Event. Returns whether the Event is combined with those alike.
+    /// Remembers the message of an Event. Returns whether the Event is combined with similar ones.
     fn remember_message(&mut self, new: &NewEvent, now_millis: i64) -> bool {
         let group = (new.component, new.uid.clone(), new.r#type, new.reason);
         let alike = self.alike.entry(group).or_default();
@@ -190,7 +191,7 @@ impl Recorder {
         is_left
     }
 
-    /// Forgets what makes no difference any more, once it is as much as the components' caches hold.
+    /// Drops entries without effect once there are as many as the components' caches hold.
     fn forget(&mut self, now_millis: i64) {
         if self.alike.len() > CACHED {
             self.alike.retain(|_, alike| now_millis - alike.last_millis <= ALIKE_MILLIS);
@@ -200,7 +201,7 @@ impl Recorder {
         }
     }
 
-    /// Events whose time may be over.
+    /// Returns an Event that may have expired.
     pub fn ended(&mut self, now_millis: i64) -> Option<Key> {
         let (at, _) = self.ends.front()?;
         if *at > now_millis {
@@ -209,18 +210,18 @@ impl Recorder {
         self.ends.pop_front().map(|(_, key)| key)
     }
 
-    /// Forgets an Event that is removed: the next one alike is a new one.
+    /// Forgets a deleted Event: a repetition creates a new one.
     pub fn remove(&mut self, key: &Key) {
         self.known.retain(|_, known| known != key);
     }
 
-    /// Keeps an Event for another hour, because it happened again.
+    /// Keeps an Event for another hour after a repetition.
     pub fn keep(&mut self, key: Key, last_millis: i64) {
         self.ends.push_back((last_millis + LIFE_MILLIS, key));
     }
 }
 
-/// Counts an Event up that is said once more.
+/// Increments the count of a repeated Event.
 pub fn count_up(event: &mut Event, message: String, now_millis: i64) {
     if event.event_time.is_some() {
         let series = event.series.get_or_insert_default();
@@ -234,7 +235,7 @@ pub fn count_up(event: &mut Event, message: String, now_millis: i64) {
     }
 }
 
-/// Returns when an Event was last said.
+/// Returns the time of an Event's last occurrence.
 pub fn last_millis(event: &Event) -> Option<i64> {
     let in_series = event.series.as_ref().and_then(|series| series.last_observed_time.as_ref());
     let last = in_series.map(|time| time.0.as_millisecond());
@@ -258,7 +259,7 @@ fn event(new: &NewEvent, key: &Key, now_millis: i64) -> Event {
         ..Event::default()
     };
     if new.is_of_scheduler() {
-        // The scheduler speaks the newer API, which has a time of its own and no counts.
+        // The scheduler uses the newer API, which has its own time field and no counts.
         event.event_time = Some(time::micro(now_millis));
         event.action = Some(if new.reason == "Scheduled" { "Binding" } else { "Scheduling" }.to_owned());
         event.reporting_instance = Some("default-scheduler-simcluster".to_owned());
@@ -298,13 +299,13 @@ mod tests {
                 Outcome::Silence => silent += 1,
             }
         }
-        // As recorded of a real quota: nine single ones, the tenth is the first combined one.
+        // As recorded from a real quota: nine single Events, the tenth is the first combined one.
         assert_eq!(new.len(), 10);
         assert_eq!(new.last().map(String::as_str), Some("(combined from similar events): no 9"));
         assert_eq!((again, silent), (15, 15));
     }
 
-    /// What became of Events: "new", "again" or "silence".
+    /// Outcomes of recording Events: "new", "again" or "silence".
     fn outcomes(events: impl Iterator<Item = NewEvent>) -> Vec<&'static str> {
         let mut recorder = Recorder::default();
         let recorded = events.map(|event| match recorder.record(event, 0) {

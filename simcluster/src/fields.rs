@@ -1,15 +1,15 @@
-//! Field selectors of requests; those of labels are [`selector::Labels`].
+//! Field selectors of requests; for label selectors see [`selector::Labels`].
 
 use crate::object::Object;
 use crate::{ApiError, meta};
 
-/// A requirement on a field: its path, whether it must have the value or must not have it, and the value.
+/// A requirement on a field: its path, whether it must equal the value (or must differ), and the value.
 pub type Requirement = (String, bool, String);
 
 /// Reads requirements: `metadata.name=web,status.phase!=Running`.
 ///
 /// # Errors
-/// 400 when they are none.
+/// 400 if the text is not valid.
 pub fn parse(text: &str) -> Result<Vec<Requirement>, ApiError> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     parts
@@ -29,7 +29,7 @@ pub fn parse(text: &str) -> Result<Vec<Requirement>, ApiError> {
 /// Returns whether an object meets all requirements.
 ///
 /// # Errors
-/// 400 for a field that this kind cannot be selected by.
+/// 400 for a field that this kind does not support in selectors.
 pub fn matches(all: &[Requirement], object: &Object) -> Result<bool, ApiError> {
     for (field, is_equal, value) in all {
         let found = selectable(object, field)

@@ -1,8 +1,8 @@
-//! `pod-template-hash`: FNV-1a of the template and of the number of collisions, in the alphabet that avoids words.
+//! `pod-template-hash`: FNV-1a of the template and of the collision count, in an alphabet without vowels.
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
-/// Letters of Kubernetes' random names and hashes: no vowels, nothing that looks alike.
+/// Letters of Kubernetes' random names and hashes: no vowels, no letters that look alike.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
 fn letter(number: usize) -> char {
@@ -17,7 +17,7 @@ pub fn of_template(template: &PodTemplateSpec, collisions: Option<i32>) -> Strin
     number.to_string().bytes().map(|digit| letter(usize::from(digit))).collect()
 }
 
-/// Returns the five letters behind a generated name.
+/// Returns the five letters at the end of a generated name.
 pub fn suffix(random: &mut fastrand::Rng) -> String {
     (0..5).map(|_| letter(random.usize(..ALPHABET.len()))).collect()
 }

@@ -1,4 +1,4 @@
-//! Informers: after each change, they wake the controllers, the scheduler and the kubelet that it concerns.
+//! Informers: after each change, they wake the controllers, the scheduler and the kubelet that it affects.
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -51,7 +51,7 @@ impl World {
         }
     }
 
-    /// The pods of a node may not stay there, or may again.
+    /// Plans or cancels the taint evictions of a node's pods after its taints changed.
     fn wake_for_taints(&mut self, node: &Node, before: Option<&Node>) {
         if before.is_some_and(|before| no_execute_taints(before).eq(no_execute_taints(node))) {
             return;
@@ -61,7 +61,7 @@ impl World {
         pods.iter().for_each(|pod| controller::node::plan_taint_eviction(self, pod));
     }
 
-    /// Forgets a node that is gone: its kubelet has nothing to report to.
+    /// Drops the planned steps of the simple pods of a node that is gone.
     fn forget_node(&mut self, name: &str) {
         let uids: Vec<String> = self.store.pods_on(name).filter_map(|pod| pod.metadata.uid.clone()).collect();
         for uid in uids {
@@ -80,7 +80,7 @@ impl World {
         self.schedule_soon(Task::ReplicaSet(key));
     }
 
-    /// Nobody's: whoever selects it may adopt it.
+    /// Wakes the objects that select an orphan: they may adopt it.
     fn wake_selecting(&mut self, orphan: &ObjectMeta, resource: Resource, task: fn(Key) -> Task) {
         let labels = meta::labels(orphan);
         let selects = |owner: &&Object| owner.selector().is_some_and(|of| Labels::of(of).matches(labels));
@@ -98,7 +98,7 @@ impl World {
 
     fn wake_for_pod(&mut self, pod: &Pod, before: Option<&Pod>, verb: Verb) {
         let key = Key::of(&pod.metadata);
-        // A ReplicaSet's round would find nothing to do after any other change.
+        // After other changes a ReplicaSet's round would do nothing.
         let is_concerned = verb != Verb::Modified || before.is_none_or(|before| concerns_owner(pod, before));
         let of = Resource::ReplicaSet;
         let set = if is_concerned { self.wake_owner(&pod.metadata, of, Task::ReplicaSet) } else { None };
@@ -113,7 +113,7 @@ impl World {
             self.wake_selecting(&pod.metadata, of, Task::ReplicaSet);
         }
         if verb == Verb::Deleted {
-            // A Recreate rollout waits for the last pod to be gone.
+            // A Recreate rollout waits until the last pod is gone.
             let owner = set.as_ref().and_then(|set| meta::controller(&self.store.typed::<ReplicaSet>(set)?.metadata));
             let deployment = owner.map(|owner| Key::new(&key.namespace, &owner.name));
             let is_recreate = |of: &Deployment| strategy::strategy(of) == "Recreate";
@@ -150,14 +150,14 @@ impl World {
         }
     }
 
-    /// Pods that found no node look again when something became free.
+    /// Schedules pods without a node again after capacity became free.
     pub(crate) fn retry_unschedulable(&mut self) {
         for key in std::mem::take(&mut self.unschedulable) {
             self.schedule_between(20, 200, Task::Schedule(key));
         }
     }
 
-    /// The garbage collector looks at what belonged to something that is gone, and at the owner that waited for it.
+    /// Wakes the garbage collector for the dependents of a deleted object, and for an owner that waited for it.
     fn wake_collector(&mut self, gone: &Object) {
         let key = gone.key();
         for (resource, dependent) in self.store.dependents(gone.resource(), &key, gone.uid()) {
@@ -176,7 +176,7 @@ impl World {
     }
 }
 
-/// Returns whether an owning ReplicaSet, or one that could own the pod, looks at the difference.
+/// Returns whether the difference matters to the owning ReplicaSet, or to one that could own the pod.
 fn concerns_owner(pod: &Pod, before: &Pod) -> bool {
     let (now, then) = (&pod.metadata, &before.metadata);
     now.labels != then.labels

@@ -1,11 +1,11 @@
-//! The kubelets: what a pod's containers do. There are two kinds of pods:
+//! The kubelets: they run the containers of pods. There are two kinds of pods:
 //!
-//! | pods | live | module |
+//! | pods | behavior | module |
 //! |---|---|---|
-//! | with a word in the first image and no more | in a few steps, as KWOK plays them on the real control plane | [`simple`] |
-//! | with probes, init containers, ConfigMaps, arguments that their programs know, a program that ends for good, or a container behind the first one that fails | in rounds, as with a real kubelet | [`detailed`] |
+//! | only a word in the first image | in a few steps, as KWOK plays them on the real control plane | [`simple`] |
+//! | with probes, init containers, ConfigMaps, arguments that their programs know, a program that ends for good, or another container than the first that fails | in rounds, as with a real kubelet | [`detailed`] |
 //!
-//! The agenda has one entry for each pod, with the time at which its kubelet looks at it next.
+//! The agenda has one entry for each pod, with the time of its kubelet's next step.
 
 mod detailed;
 mod pod;
@@ -30,7 +30,7 @@ fn has_node(world: &World, pod: &Pod) -> bool {
     world.store.get(Resource::Node, &Key::new("", node)).is_some()
 }
 
-/// Plans what happens next to a pod, unless that is planned already or its node is gone.
+/// Plans the next step of a pod, unless it is planned already or the node is gone.
 pub fn plan(world: &mut World, pod: &Pod) {
     if !has_node(world, pod) {
         return;
@@ -42,7 +42,7 @@ pub fn plan(world: &mut World, pod: &Pod) {
     }
 }
 
-/// Does what was planned for a pod, unless its node is gone.
+/// Does the planned step of a pod, unless its node is gone.
 pub fn run(world: &mut World, key: &Key) {
     let Some(pod) = world.get::<Pod>(key) else { return };
     if !has_node(world, &pod) {
@@ -55,7 +55,7 @@ pub fn run(world: &mut World, key: &Key) {
     }
 }
 
-/// Ends a pod because its node runs out of memory; its object stays until somebody deletes it.
+/// Ends a pod because its node has too little memory; its object stays until somebody deletes it.
 pub fn evict(world: &mut World, key: &Key) {
     let message = "The node was low on resource: memory.";
     warn(world, key, "Evicted", message);

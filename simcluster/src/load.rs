@@ -1,4 +1,4 @@
-//! Load: a cluster of many pods that are ready at once, and changes of them at any rate.
+//! Load: a cluster of many ready pods, and changes of them at any rate.
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::Pod;
@@ -14,10 +14,10 @@ use crate::{ApiError, Settings, World, kubelet, meta};
 const EACH: usize = 100;
 /// Deployments of each namespace.
 const NAMESPACE: usize = 20;
-/// Pods that a node holds.
+/// Number of pods that a node holds.
 const NODE: usize = 200;
 
-/// The pods that are changed.
+/// The pods of a cluster whose changes make the load.
 #[derive(Debug)]
 pub struct Load {
     pods: Vec<Key>,
@@ -34,10 +34,11 @@ pub fn settings(pods: usize) -> Settings {
 }
 
 impl Load {
-    /// Makes Deployments with this many pods, all of them ready, in no time. Each Deployment has as many old ReplicaSets without pods.
+    /// Creates Deployments with this many pods, all of them ready at once. Each Deployment also gets a number of old ReplicaSets
+    /// without pods.
     ///
     /// # Errors
-    /// When the world refuses one of them, for example because it is there already.
+    /// If the world rejects one of them, for example because it already exists.
     pub fn fill(world: &mut World, pods: usize, old_replica_sets: usize) -> Result<Self, ApiError> {
         let mut load = Self { pods: Vec::with_capacity(pods) };
         for number in 0..pods.div_ceil(EACH) {
@@ -63,7 +64,7 @@ impl Load {
             },
         });
         let key = world.create(Object::read(Resource::Deployment, made)?)?.object.key();
-        // The round that makes the ReplicaSet ends with a refused second status, as always; the next one writes it.
+        // The round that creates the ReplicaSet ends with a rejected second status; the next one writes it.
         let _ = deployment::sync(world, &key);
         for revision in 2..old_sets + 2 {
             // Only the last revision gets pods.
@@ -91,7 +92,7 @@ impl Load {
         Ok(())
     }
 
-    /// Changes one pod, and says which: its container was started once more.
+    /// Adds a restart to one pod's container and returns the pod's key.
     pub fn change(&self, world: &mut World) -> Option<&Key> {
         let key = self.pods.get(world.random.usize(..self.pods.len().max(1)))?;
         world.modify::<Pod>(key, Write::Status, |pod| {

@@ -1,4 +1,4 @@
-//! Small questions about objects that every controller asks.
+//! Reads of metadata and pods that several controllers need.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub fn selector_text(object: &Object) -> String {
     all.collect::<Vec<_>>().join(",")
 }
 
-/// Labels or annotations; none are as good as absent.
+/// Labels or annotations; an empty map means the same as an absent one.
 pub type Map = BTreeMap<String, String>;
 
 /// Returns the owner that controls the object.
@@ -24,12 +24,12 @@ pub fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
     meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
 }
 
-/// Returns whether the object with this UID controls it.
+/// Returns whether the object with this UID controls this one.
 pub fn is_controlled_by(meta: &ObjectMeta, uid: Option<&str>) -> bool {
     uid.is_some_and(|uid| controller(meta).is_some_and(|owner| owner.uid == uid))
 }
 
-/// Returns the reference that makes `owner` the controller.
+/// Returns the owner reference that makes `owner` the controller.
 pub fn reference<K: Kind>(owner: &ObjectMeta) -> OwnerReference {
     OwnerReference {
         api_version: K::RESOURCE.api_version(),
@@ -107,7 +107,7 @@ pub fn is_active(pod: &Pod) -> bool {
     !is_finished(pod) && !is_deleting(&pod.metadata)
 }
 
-/// Sets a condition, with reason and message; the time of its last change stays when only words change.
+/// Sets a condition with reason and message; the transition time stays if only reason or message change.
 pub fn set_condition(status: &mut PodStatus, r#type: &str, is_true: bool, why: Option<(&str, &str)>, now: &Time) {
     let mut desired = PodCondition {
         type_: r#type.to_owned(),
@@ -142,7 +142,7 @@ pub fn restarts(pod: &Pod) -> i32 {
     statuses.into_iter().flatten().map(|status| status.restart_count).max().unwrap_or_default()
 }
 
-/// Returns whether a scheduling gate holds a pod back.
+/// Returns whether a pod has scheduling gates.
 pub fn has_gates(pod: &Pod) -> bool {
     pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty())
 }

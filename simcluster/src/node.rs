@@ -1,4 +1,4 @@
-//! Node objects: a new one, its status while its kubelet reports, and reads of it.
+//! Node objects: creation, the status while the kubelet reports, and reads.
 
 use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeStatus, NodeSystemInfo, Taint};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -12,7 +12,7 @@ const CONDITIONS: [(&str, &str, &str, &str); 5] = [
     ("NetworkUnavailable", "False", "RouteCreated", "RouteController created a route"),
 ];
 
-/// Makes a node of 16 CPUs that has not reported yet.
+/// Creates a node of 16 CPUs that has not reported yet.
 pub fn new_node(name: &str) -> Node {
     let capacity = || {
         let amounts = [("cpu", "16"), ("memory", "64Gi"), ("pods", "250")];
@@ -70,7 +70,7 @@ pub fn taints(node: &Node) -> &[Taint] {
     node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default()
 }
 
-/// Returns the taints that end pods which do not tolerate them.
+/// Returns the taints that evict pods which do not tolerate them.
 pub fn no_execute_taints(node: &Node) -> impl Iterator<Item = &Taint> {
     taints(node).iter().filter(|taint| taint.effect == "NoExecute")
 }

@@ -1,4 +1,4 @@
-//! The kinds of the cluster: one enum over `k8s-openapi`'s types, and what is known of each kind. Knows nothing of how they live.
+//! The kinds of the cluster: one enum over the types of `k8s-openapi`, and the properties of each kind. Contains no behavior.
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace, Node, Pod, ResourceQuota};
@@ -9,22 +9,22 @@ use serde_json::Value;
 
 use crate::ApiError;
 
-/// Where an object is: its namespace (empty for Nodes and Namespaces) and its name.
+/// Namespace and name of an object; the namespace is empty for Nodes and Namespaces.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// Namespace; empty for kinds that have none.
+    /// Namespace; empty for cluster-scoped kinds.
     pub namespace: String,
     /// `metadata.name`.
     pub name: String,
 }
 
 impl Key {
-    /// A key.
+    /// Creates a key.
     pub fn new(namespace: &str, name: &str) -> Self {
         Self { namespace: namespace.to_owned(), name: name.to_owned() }
     }
 
-    /// Where this object is.
+    /// Returns the key of an object.
     pub fn of(meta: &ObjectMeta) -> Self {
         Self { namespace: meta.namespace.clone().unwrap_or_default(), name: meta.name.clone().unwrap_or_default() }
     }
@@ -32,19 +32,19 @@ impl Key {
 
 /// A type of `k8s-openapi` that the cluster holds.
 pub trait Kind: Clone + PartialEq {
-    /// Which one.
+    /// The type's kind.
     const RESOURCE: Resource;
-    /// This object as the type, if it is one.
+    /// Returns a reference to the object as this type; `None` if it is of another kind.
     fn of(object: &Object) -> Option<&Self>;
-    /// This object as the type, to change.
+    /// Returns a mutable reference to the object as this type.
     fn of_mut(object: &mut Object) -> Option<&mut Self>;
-    /// Wraps it into an [`Object`].
+    /// Wraps the object into an [`Object`].
     fn into_object(self) -> Object;
 }
 
 macro_rules! kinds {
     ($($kind:ident $plural:literal [$($short:literal)*] $group:literal,)*) => {
-        /// A kind of the cluster, as addresses name it.
+        /// A kind of the cluster, in the order of declaration.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Resource {
             $(#[doc = concat!("`", $plural, "`.")] $kind,)*
@@ -54,12 +54,12 @@ macro_rules! kinds {
             /// Every kind.
             pub const ALL: [Self; [$($plural),*].len()] = [$(Self::$kind),*];
 
-            /// As in addresses: "deployments".
+            /// Returns the plural name in API paths: "deployments".
             pub const fn plural(self) -> &'static str {
                 match self { $(Self::$kind => $plural,)* }
             }
 
-            /// As in `kind`: "Deployment".
+            /// Returns the value of `kind`: "Deployment".
             pub const fn kind(self) -> &'static str {
                 match self { $(Self::$kind => stringify!($kind),)* }
             }
@@ -69,7 +69,7 @@ macro_rules! kinds {
                 match self { $(Self::$kind => &[$($short),*],)* }
             }
 
-            /// API group; empty for the core.
+            /// Returns the API group; empty for the core group.
             pub const fn group(self) -> &'static str {
                 match self { $(Self::$kind => $group,)* }
             }
@@ -82,25 +82,25 @@ macro_rules! kinds {
         }
 
         impl Object {
-            /// Which kind it is of.
+            /// Returns the kind of the object.
             pub const fn resource(&self) -> Resource {
                 match self { $(Self::$kind(_) => Resource::$kind,)* }
             }
 
-            /// Its metadata.
+            /// Returns the metadata.
             pub fn meta(&self) -> &ObjectMeta {
                 match self { $(Self::$kind(object) => &object.metadata,)* }
             }
 
-            /// Its metadata, to change.
+            /// Returns the metadata for changes.
             pub fn meta_mut(&mut self) -> &mut ObjectMeta {
                 match self { $(Self::$kind(object) => &mut object.metadata,)* }
             }
 
-            /// Reads it from JSON; `kind` and `apiVersion`, if given, must be of this kind.
+            /// Decodes an object from JSON; `kind` and `apiVersion`, if present, must match this kind.
             ///
             /// # Errors
-            /// 400 with the first thing that does not fit.
+            /// 400 with the first field that does not fit.
             pub fn read(resource: Resource, value: Value) -> Result<Self, ApiError> {
                 if let Some(kind) = value.get("kind").and_then(Value::as_str).filter(|kind| *kind != resource.kind()) {
                     return Err(ApiError::bad_request(format!("{kind} cannot be stored as {}", resource.plural())));
@@ -150,12 +150,12 @@ kinds! {
 }
 
 impl Resource {
-    /// Returns whether its objects are in namespaces.
+    /// Returns whether objects of this kind are namespaced.
     pub const fn is_namespaced(self) -> bool {
         !matches!(self, Self::Namespace | Self::Node)
     }
 
-    /// `apiVersion` of its objects: every group has a v1, and no other version here.
+    /// Returns the `apiVersion` of its objects: every group has a v1, and no other version here.
     pub fn api_version(self) -> String {
         match self.group() {
             "" => "v1".to_owned(),
@@ -163,7 +163,7 @@ impl Resource {
         }
     }
 
-    /// As errors name it or its kind: `deployments.apps`.
+    /// Returns the kind or object as errors name it: `deployments.apps`.
     pub(crate) fn qualified(self, name: &str) -> String {
         match self.group() {
             "" => name.to_owned(),
@@ -173,17 +173,17 @@ impl Resource {
 }
 
 impl Object {
-    /// Where it is.
+    /// Returns the key of the object.
     pub fn key(&self) -> Key {
         Key::of(self.meta())
     }
 
-    /// Its UID; empty before it is stored.
+    /// Returns the UID; empty before the object is stored.
     pub fn uid(&self) -> &str {
         self.meta().uid.as_deref().unwrap_or_default()
     }
 
-    /// Selector of a Deployment or ReplicaSet.
+    /// Returns the selector of a Deployment or ReplicaSet.
     pub(crate) fn selector(&self) -> Option<&LabelSelector> {
         match self {
             Self::Deployment(deployment) => Some(&deployment.spec.as_ref()?.selector),
@@ -192,7 +192,7 @@ impl Object {
         }
     }
 
-    /// As JSON.
+    /// Returns the object as JSON.
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }

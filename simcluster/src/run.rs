@@ -1,4 +1,4 @@
-//! Time passes in the cluster: each due task goes to the controller, the scheduler or the kubelet that does it.
+//! Execution of due tasks: each goes to the controller, the scheduler or the kubelet responsible for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,13 @@ use crate::world::AutoscalerMemory;
 use crate::{ApiError, Settings, World, controller, kubelet, node, scheduler};
 
 impl World {
-    /// A cluster with its nodes ready, at this moment.
+    /// Creates a cluster whose nodes are ready, at this time.
     pub fn new(seed: u64, now_millis: i64, settings: Settings) -> Self {
         let mut world = Self {
             store: Store::new(settings.history, settings.first_revision),
             now_millis,
             random: fastrand::Rng::with_seed(seed),
-            // A world that begins again is the same, but not its UIDs: what is gone never returns.
+            // A restarted world creates the same objects but with other UIDs: UIDs are never reused.
             uids: fastrand::Rng::with_seed(seed ^ settings.first_revision.rotate_left(32)),
             agenda: Agenda::default(),
             recorder: Recorder::default(),
@@ -33,7 +33,7 @@ impl World {
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             let mut namespace = Namespace::default();
             namespace.metadata.name = Some(name.to_owned());
-            let _ = world.create(namespace.into_object()); // nothing is in the way of these
+            let _ = world.create(namespace.into_object()); // a new world rejects none of these
         }
         for name in world.settings.nodes.clone() {
             let key = Key::new("", &name);
@@ -44,7 +44,7 @@ impl World {
         world
     }
 
-    /// Lets time pass: everything that is due until then happens, in its order.
+    /// Advances the clock: runs all tasks that are due until then, in order.
     pub fn advance_to(&mut self, millis: i64) {
         while let Some((at, task)) = self.agenda.take(millis) {
             self.now_millis = self.now_millis.max(at);
@@ -78,7 +78,7 @@ impl World {
         }
     }
 
-    /// A controller's work on one object; when it fails it is tried again, each time after twice as long (5 ms at first).
+    /// Runs a controller's work on one object. A failure is retried, each time after twice the delay (5 ms at first).
     fn run_controller(&mut self, task: Task, work: impl FnOnce(&mut Self) -> Result<(), ApiError>) {
         match work(self) {
             Ok(()) => {

@@ -1,5 +1,5 @@
-//! The scheduler: a node for each pod, by capacity, taints, node selector and node affinity; the emptiest of those that fit, spread over ReplicaSets.
-//! Nodes of the autoscaler come last, so that they become empty and are taken away.
+//! The scheduler: chooses a node for each pod by capacity, taints, node selector and node affinity. It prefers the emptiest node,
+//! and spreads the pods of a ReplicaSet. Nodes of the autoscaler come last, so that they become empty and are removed.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::world::Write;
 use crate::{World, meta, node, time};
 
 const COMPONENT: &str = "default-scheduler";
-/// Results of preemption on a node that would take the pod if it were empty, and on one that would not. There are no
-/// priorities here, so no pod has to go for another.
+/// Preemption messages for a node that would fit the pod if it were empty, and for one that would not. There are no priorities
+/// here, so no pod is preempted.
 const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 
-/// Finds a node for a pod and binds it, or says why there is none.
+/// Binds a pod to a node, or records why no node fits.
 pub fn schedule(world: &mut World, key: &Key) {
     let Some(pod) = world.get::<Pod>(key) else { return };
     if meta::node_of(&pod).is_some() || meta::is_deleting(&pod.metadata) || meta::has_gates(&pod) {
@@ -51,7 +51,7 @@ fn refuse(world: &mut World, key: &Key, pod: &Pod, why: &str) {
     });
     world.record_event(NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "FailedScheduling", why.to_owned()).warning());
     world.wake_autoscaler();
-    // Kubernetes tries again after five minutes even when nothing changes.
+    // Kubernetes retries after five minutes even if nothing changed.
     world.agenda.add(world.now_millis + 300_000, Task::Schedule(key.clone()));
 }
 
@@ -103,7 +103,7 @@ fn choose(world: &World, pod: &Pod) -> Result<String, String> {
     }
 }
 
-/// Returns the reasons with the number of nodes of each, in Kubernetes' order (`FitError`).
+/// Formats the reasons with the number of nodes of each, in Kubernetes' order (`FitError`).
 fn counted(reasons: Vec<String>) -> String {
     let mut counts = BTreeMap::<String, u32>::new();
     for reason in reasons {
@@ -114,7 +114,7 @@ fn counted(reasons: Vec<String>) -> String {
     each.join(", ")
 }
 
-/// Returns why a node with these pods does not take another one.
+/// Returns the reasons why a node with these pods does not fit another one.
 pub(crate) fn refusals_of(node: &Node, spec: &PodSpec, pods: &[&Pod]) -> Vec<String> {
     if node::is_cordoned(node) {
         return vec!["node(s) were unschedulable".to_owned()];
@@ -181,7 +181,7 @@ fn fits(term: &NodeSelectorTerm, node: &Node) -> bool {
     })
 }
 
-/// Returns the weight of a node in the pod's preferences.
+/// Returns the weight of a node by the pod's preferences.
 fn preference(node: &Node, spec: &PodSpec) -> i32 {
     let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
     let preferred =

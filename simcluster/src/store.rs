@@ -1,4 +1,5 @@
-//! The objects, their resourceVersions and the history that watches read. Knows nothing of what the objects mean, except who controls a pod.
+//! The objects, their resourceVersions and the history that watches read. The store does not interpret objects, except for the
+//! controller of a pod.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
@@ -11,37 +12,38 @@ use crate::change::{Change, Stored, Verb};
 use crate::object::{Key, Kind, Object, Resource};
 use crate::{ApiError, meta};
 
-/// Changes that are kept per kind, unless said otherwise; older ones are compacted, and watches from there are told 410. Each holds
-/// an object and its JSON, some 10 KB of a pod: this many are seconds of the fastest playground.
+/// Default number of changes kept per kind. Older ones are compacted, and watches from there get 410. Each change holds an object
+/// and its JSON, about 10 KB for a pod; this number covers some seconds of the fastest playground.
 pub const HISTORY: usize = 1_000;
 
 #[derive(Debug, Default)]
 struct Collection {
     objects: BTreeMap<Key, Arc<Stored>>,
     history: VecDeque<Change>,
-    /// Everything up to here is no longer in the history.
+    /// Changes up to this revision are no longer in the history.
     compacted: u64,
 }
 
-/// The objects.
+/// The objects of a cluster.
 #[derive(Debug)]
 pub struct Store {
     revision: u64,
     collections: BTreeMap<Resource, Collection>,
-    /// Pods by the UID of their controller, and by namespace those that have none.
+    /// Keys of pods by the UID of their controller, and by namespace for pods without one.
     pods: BTreeMap<String, BTreeSet<Key>>,
     history: usize,
 }
 
 impl Store {
-    /// An empty one that keeps this many changes per kind, and counts on from a revision: nothing before it can be watched.
+    /// Creates an empty store that keeps this many changes per kind. Revisions continue after `revision`; watches from an earlier
+    /// one are too old.
     pub fn new(history: usize, revision: u64) -> Self {
         let collection = || Collection { compacted: revision, ..Collection::default() };
         let collections = Resource::ALL.into_iter().map(|resource| (resource, collection())).collect();
         Self { revision: revision.max(1), collections, pods: BTreeMap::new(), history }
     }
 
-    /// The newest resourceVersion.
+    /// Returns the newest resourceVersion.
     pub const fn revision(&self) -> u64 {
         self.revision
     }
@@ -51,17 +53,17 @@ impl Store {
         self.collections.get(&resource).unwrap_or(&NONE)
     }
 
-    /// An object.
+    /// Returns an object.
     pub fn get(&self, resource: Resource, key: &Key) -> Option<&Arc<Stored>> {
         self.collection(resource).objects.get(key)
     }
 
-    /// An object as its type.
+    /// Returns an object as its type.
     pub fn typed<K: Kind>(&self, key: &Key) -> Option<&K> {
         K::of(&self.get(K::RESOURCE, key)?.object)
     }
 
-    /// Objects of a kind, by namespace and name; of one namespace, or of all.
+    /// Returns objects of a kind in one namespace or in all, ordered by namespace and name.
     pub fn list<'a>(
         &'a self,
         resource: Resource,
@@ -80,7 +82,7 @@ impl Store {
         })
     }
 
-    /// All objects of a type, of one namespace or of all.
+    /// Returns all objects of a type in one namespace or in all.
     pub fn all<'a, K: Kind + 'a>(&'a self, namespace: Option<&'a str>) -> impl Iterator<Item = &'a K> {
         self.list(K::RESOURCE, namespace, None).filter_map(|stored| K::of(&stored.object))
     }
@@ -90,23 +92,23 @@ impl Store {
         self.collection(resource).objects.len()
     }
 
-    /// Pods that the object with this UID controls.
+    /// Returns the pods that the object with this UID controls.
     pub fn pods_of<'a>(&'a self, uid: &str) -> impl Iterator<Item = &'a Arc<Stored>> + use<'a> {
         let keys = self.pods.get(uid).into_iter().flatten();
         keys.filter_map(|key| self.get(Resource::Pod, key))
     }
 
-    /// Pods of a namespace that nobody controls.
+    /// Returns the pods of a namespace without a controller.
     pub fn orphans<'a>(&'a self, namespace: &str) -> impl Iterator<Item = &'a Arc<Stored>> + use<'a> {
         self.pods_of(&orphans_of(namespace))
     }
 
-    /// Pods that are bound to a node.
+    /// Returns the pods that are bound to a node.
     pub fn pods_on<'a>(&'a self, node: &'a str) -> impl Iterator<Item = &'a Pod> {
         self.all::<Pod>(None).filter(move |pod| meta::node_of(pod) == Some(node))
     }
 
-    /// Returns the dependents of the object with this UID, which is or was there.
+    /// Returns the dependents of an object with this UID, even if it was deleted.
     pub fn dependents(&self, resource: Resource, owner: &Key, uid: &str) -> Vec<(Resource, Key)> {
         let kind = match resource {
             Resource::Deployment => Resource::ReplicaSet,
@@ -118,15 +120,15 @@ impl Store {
         all.filter(|stored| is_his(stored.object.meta())).map(|stored| (kind, stored.object.key())).collect()
     }
 
-    /// An object that must be there.
+    /// Returns an object.
     ///
     /// # Errors
-    /// 404 if it is not.
+    /// 404 if it does not exist.
     pub fn existing(&self, resource: Resource, key: &Key) -> Result<Arc<Stored>, ApiError> {
         self.get(resource, key).cloned().ok_or_else(|| ApiError::not_found(resource, &key.name))
     }
 
-    /// Stores an object and returns what happened. Its resourceVersion is set.
+    /// Stores an object, sets its resourceVersion and returns the change.
     pub fn put(&mut self, mut object: Object) -> Change {
         self.revision += 1;
         object.meta_mut().resource_version = Some(self.revision.to_string());
@@ -146,7 +148,7 @@ impl Store {
         self.remember(resource, Change { verb, object: stored, before })
     }
 
-    /// Takes an object away and returns what happened.
+    /// Removes an object and returns the change.
     pub fn remove(&mut self, resource: Resource, key: &Key) -> Option<Change> {
         let before = self.collections.get_mut(&resource)?.objects.remove(key)?;
         self.revision += 1;
@@ -159,14 +161,14 @@ impl Store {
         Some(self.remember(resource, Change { verb: Verb::Deleted, object: stored, before: Some(before) }))
     }
 
-    /// Changes of a kind after a revision, oldest first; `None` if some of them are compacted.
+    /// Returns changes of a kind after a revision, oldest first; `None` if some of them are compacted.
     pub fn since(&self, resource: Resource, revision: u64) -> Option<impl Iterator<Item = &Change>> {
         let collection = self.collection(resource);
         let from = collection.history.partition_point(|change| change.object.revision <= revision);
         (revision >= collection.compacted).then(|| collection.history.range(from..))
     }
 
-    /// The oldest revision from which a kind can be watched.
+    /// Returns the oldest revision from which a kind can be watched.
     pub fn compacted(&self, resource: Resource) -> u64 {
         self.collection(resource).compacted
     }
@@ -194,12 +196,12 @@ impl Store {
     }
 }
 
-/// Under which name a pod is found.
+/// Returns the key of a pod in `pods`: the UID of its controller, or its namespace.
 fn holder(pod: &Object, key: &Key) -> String {
     meta::controller(pod.meta()).map_or_else(|| orphans_of(&key.namespace), |owner| owner.uid.clone())
 }
 
-/// No UID has a slash.
+/// Returns the key of a namespace's pods without a controller. The slash cannot occur in a UID.
 fn orphans_of(namespace: &str) -> String {
     format!("orphans/{namespace}")
 }

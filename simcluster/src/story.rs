@@ -1,8 +1,8 @@
-//! Stories: a Deployment is brought to do something, step by step, with a sentence of explanation at each. They play by themselves, one
-//! after another, for a first visit and for the wall.
+//! Stories: step-by-step demonstrations on a Deployment, with an explanation at each step. They play automatically, one after
+//! another, for a first visit and for the wall.
 //!
 //! ```text
-//!   next story ─► step: say, act ─► until what it waits for is there, and it could be read ─► next step … ─► next story
+//!   next story ─► step: explain, act ─► until its condition holds and the reading time has passed ─► next step … ─► next story
 //! ```
 
 mod lives;
@@ -19,19 +19,19 @@ use crate::{World, meta};
 
 pub use self::stories::STORIES;
 
-/// Milliseconds that a sentence stands at least.
+/// Shortest time for which a sentence is shown, in milliseconds.
 const READ_MILLIS: i64 = 4_000;
-/// A step that waits in vain gives up after this long.
+/// Longest wait of a step for its condition.
 const PATIENCE_MILLIS: i64 = 180_000;
 
 /// A story.
 #[derive(Debug)]
 pub struct Story {
-    /// Its name in addresses.
+    /// Name in addresses.
     pub name: &'static str,
-    /// Its name for people.
+    /// Title shown to people.
     pub title: &'static str,
-    /// Its steps, in order.
+    /// Steps, in order.
     pub steps: &'static [Step],
 }
 
@@ -48,7 +48,7 @@ pub struct Step {
 enum Act {
     Look,
     Prepare(Start),
-    /// The next version, with a fate.
+    /// Sets the next version of the image, with a word for its behavior.
     Version(&'static str),
     KillPod,
     Unlabel,
@@ -59,33 +59,33 @@ enum Act {
     Resume,
     Undo,
     Restart,
-    /// The quota allows as many pods as there are, or plenty.
+    /// Sets the quota to the present number of pods, or to one that does not limit them.
     Quota(bool),
     LoseNode,
     AddNodes,
     Drain,
     Uncordon,
-    /// The pods do something else: a patch of the container of this name, with the next image.
+    /// Patches the container of this name, so that its program behaves differently, with the next image.
     Patch(fn(&str, &str) -> Value),
-    /// The ConfigMap that [`lives`] mounts is made.
+    /// Creates the ConfigMap that [`lives`] mounts.
     MakeConfigMap,
 }
 
-/// The healthy Deployment with which a story begins.
+/// The healthy Deployment at the start of a story.
 #[derive(Debug, Clone, Copy)]
 struct Start {
     replicas: i32,
     deadline_seconds: i32,
     min_ready_seconds: i32,
-    /// Its strategy is Recreate.
+    /// Whether the strategy is Recreate.
     is_recreate: bool,
-    /// Pods are on every node: the story is about nodes.
+    /// Whether every node has pods: the story is about nodes.
     is_spread: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Until {
-    /// Nothing but that it could be read.
+    /// Only the reading time has passed.
     Read,
     /// The rollout is complete, and nothing is terminating.
     Stable,
@@ -95,9 +95,9 @@ enum Until {
     Half,
     /// The deadline has passed.
     Deadline,
-    /// No pod is on a node that is gone.
+    /// No pod is bound to a node that is gone.
     WrittenOff,
-    /// So many milliseconds have passed.
+    /// This number of milliseconds has passed.
     Passed(i64),
 }
 
@@ -105,22 +105,22 @@ const fn step(say: &'static str, does: Act, until: Until) -> Step {
     Step { say, does, until }
 }
 
-/// Where the autopilot is.
+/// Progress of the autopilot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoryProgress {
     /// Name of the story.
     pub story: &'static str,
-    /// Its title.
+    /// Title of the story.
     pub title: &'static str,
-    /// Explanation that is shown to people.
+    /// Explanation shown to people.
     pub sentence: &'static str,
-    /// Which step, from 1.
+    /// Number of the step, from 1.
     pub step: usize,
     /// Number of steps.
     pub steps: usize,
-    /// The command of this step, if it does something that has one.
+    /// Command of this step; empty if the step has none.
     pub command: String,
-    /// It goes on by itself.
+    /// Whether the story advances automatically.
     pub is_playing: bool,
 }
 
@@ -130,14 +130,14 @@ pub struct Player {
     of: Key,
     story: usize,
     step: usize,
-    /// When the present step began; `None` before it did.
+    /// Start of the present step; `None` before it started.
     since_millis: Option<i64>,
     command: String,
     is_playing: bool,
 }
 
 impl Player {
-    /// One that begins with the first story.
+    /// Creates an autopilot that starts with the first story.
     pub const fn new(of: Key) -> Self {
         Self { of, story: 0, step: 0, since_millis: None, command: String::new(), is_playing: true }
     }
@@ -149,7 +149,7 @@ impl Player {
         (story, story.steps.get(self.step).unwrap_or(&NOTHING))
     }
 
-    /// Returns the present text.
+    /// Returns the present progress.
     pub fn told(&self) -> StoryProgress {
         let (story, step) = self.current();
         StoryProgress {
@@ -163,12 +163,12 @@ impl Player {
         }
     }
 
-    /// Goes on by itself, or does not.
+    /// Starts or stops automatic play.
     pub const fn set_playing(&mut self, is_playing: bool) {
         self.is_playing = is_playing;
     }
 
-    /// Begins a story; an unknown name changes nothing. Whether there is such a story.
+    /// Begins a story and returns whether it exists; an unknown name changes nothing.
     pub fn choose(&mut self, name: &str) -> bool {
         let Some(story) = STORIES.iter().position(|story| story.name == name) else { return false };
         self.begin(story, 0);
@@ -187,7 +187,7 @@ impl Player {
         self.command.clear();
     }
 
-    /// Looks at the world and does what is next. Call it again and again; it takes no time when nothing is to be done.
+    /// Does the next step if its time has come. Called repeatedly; a call without work is cheap.
     pub fn look(&mut self, world: &mut World) {
         if !self.is_playing {
             return;
@@ -211,7 +211,7 @@ impl Player {
     }
 }
 
-/// Does it, and tells the command. What is refused is left: the next story prepares everything again.
+/// Performs the act and returns its command. A rejected action is ignored: the next story prepares everything again.
 fn act(world: &mut World, of: &Key, act: Act) -> String {
     if let Act::Prepare(start) = act {
         prepare(world, of, start);
@@ -225,7 +225,7 @@ fn act(world: &mut World, of: &Key, act: Act) -> String {
 }
 
 fn action(world: &World, choice: &Choice, of: &Key, act: Act) -> Option<Action> {
-    // The nodes of the autoscaler come and go by themselves.
+    // Nodes of the autoscaler are added and removed automatically.
     let last_node = || world.settings.nodes.iter().rfind(|node| choice.nodes.contains(node)).cloned();
     Some(match act {
         Act::Look | Act::Prepare(_) => return None,
@@ -250,12 +250,12 @@ fn action(world: &World, choice: &Choice, of: &Key, act: Act) -> Option<Action> 
     })
 }
 
-/// Brings the Deployment to where a story begins: healthy, nothing paused, every node there, the quota out of the way.
+/// Prepares the Deployment for a story: healthy, not paused, all nodes present, no quota in the way.
 fn prepare(world: &mut World, of: &Key, start: Start) {
     if world.store().typed::<Deployment>(of).is_none()
         && let Ok(made) = Object::read(Resource::Deployment, manifest(&of.namespace, &of.name, start.replicas))
     {
-        // Somebody deleted it.
+        // The Deployment was deleted.
         let _ = world.create(made);
     }
     let Some(choice) = Choice::of(world, of) else { return };
@@ -264,7 +264,7 @@ fn prepare(world: &mut World, of: &Key, start: Start) {
     before.extend(choice.out_of_rotation.iter().cloned().map(Action::KillPod));
     before.push(Action::Quota(PLENTY));
     for action in before {
-        // A node or pod that is there or gone already is as good.
+        // An action on a node or pod that is in the wanted state already may fail.
         let _ = action.perform(world, of);
     }
     world.delete_if_there(Resource::ConfigMap, &Key::new(&of.namespace, lives::CONFIG_MAP));
@@ -288,8 +288,8 @@ fn prepare(world: &mut World, of: &Key, start: Start) {
     });
 }
 
-/// Returns whether a node stays without pods of a Deployment that has enough of them for every node. New pods spread,
-/// but pods that run stay where they are, for example after a node was drained.
+/// Returns whether a node has no pods of a Deployment that has enough of them for every node. New pods are spread, but running
+/// pods stay on their node, for example after another node was drained.
 fn leaves_node_empty(world: &World, of: &Key, choice: &Choice, replicas: i32) -> bool {
     let pods = choice.pods.iter().filter_map(|pod| world.store().typed::<Pod>(&Key::new(&of.namespace, pod)));
     let nodes_of_pods: Vec<&str> = pods.filter_map(meta::node_of).collect();
@@ -300,7 +300,7 @@ fn leaves_node_empty(world: &World, of: &Key, choice: &Choice, replicas: i32) ->
     wanted >= nodes.len() && used + new < nodes.len()
 }
 
-/// A Deployment for the playground, as people write one.
+/// Returns a Deployment for the playground, as people write one.
 pub fn manifest(namespace: &str, name: &str, replicas: i32) -> Value {
     let labels = json!({ "app": name });
     json!({
@@ -351,7 +351,7 @@ fn is_there(world: &World, of: &Key, until: Until) -> bool {
     }
 }
 
-/// Every container was started, or could not be.
+/// Returns whether no container of the newest ReplicaSet can still start: each was started, or failed to.
 fn no_pod_starts(world: &World, of: &Key) -> bool {
     let sets = action::revisions(world, of);
     let pods = sets.iter().flat_map(|(_, set)| world.store().pods_of(set.metadata.uid.as_deref().unwrap_or_default()));
@@ -391,7 +391,7 @@ mod tests {
             if seen.last() != Some(&told.story) {
                 seen.push(told.story);
             }
-            // Nothing may wait until its patience ends: then what it explains is not what is seen.
+            // No step may wait until its limit: then the explanation would not match the picture.
             let waited = player.since_millis.map_or(0, |since| world.now_millis() - since);
             assert!(waited < PATIENCE_MILLIS, "{told:?} waits in vain");
         }

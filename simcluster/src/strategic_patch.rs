@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Lists that are merged, and by which key (`patchMergeKey` in Kubernetes' types).
+/// Lists that are merged, with their merge keys (`patchMergeKey` in Kubernetes' types).
 const KEYS: [(&str, &str); 13] = [
     ("addresses", "type"),
     ("conditions", "type"),
@@ -18,7 +18,7 @@ const KEYS: [(&str, &str); 13] = [
     ("volumeMounts", "mountPath"),
     ("volumes", "name"),
 ];
-/// Lists of texts that are merged as sets.
+/// Lists of strings that are merged as sets.
 const SETS: [&str; 1] = ["finalizers"];
 
 const ORDER: &str = "$setElementOrder/";
@@ -115,7 +115,7 @@ fn merge_list(known: &mut Value, items: &[Value], key: &str) {
     }
 }
 
-/// Sorts the named items into the given order; others stay behind them.
+/// Sorts the named items into the given order; other items follow them.
 fn put_in_order(into: &mut Map<String, Value>, list: &str, order: &[Value]) {
     let key = key_of(list);
     let Some(known) = into.get_mut(list).and_then(Value::as_array_mut) else { return };

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::meta::desired;
 
-/// Returns the number of a percentage; `None` if a text is none.
+/// Returns the number of a percentage; `None` if the text is not one.
 pub fn percent(text: &str) -> Option<i32> {
     text.strip_suffix('%')
         .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))?
@@ -13,7 +13,7 @@ pub fn percent(text: &str) -> Option<i32> {
         .ok()
 }
 
-/// Returns the number of a value: itself, or the percentage.
+/// Returns the number, and whether it is a percentage.
 pub fn parts(value: &IntOrString) -> (i32, bool) {
     match value {
         IntOrString::Int(number) => (*number, false),
@@ -21,7 +21,7 @@ pub fn parts(value: &IntOrString) -> (i32, bool) {
     }
 }
 
-/// A value for this many pods; of a percentage so many hundredths more are taken before rounding down.
+/// Returns a value for this many pods. A percentage is rounded down after adding `hundredths`.
 fn scaled(value: Option<&IntOrString>, of: i32, hundredths: i64) -> i32 {
     match value.map(parts) {
         None => 0,
@@ -48,16 +48,16 @@ fn resolved(deployment: &Deployment) -> (i32, i32) {
     // Surge is rounded up.
     let surge = scaled(rolling.and_then(|rolling| rolling.max_surge.as_ref()), n, 99);
     let unavailable = scaled(rolling.and_then(|rolling| rolling.max_unavailable.as_ref()), n, 0);
-    // Both zero would never move.
+    // With both at zero a rollout could not proceed.
     (surge, if surge == 0 && unavailable == 0 { 1 } else { unavailable })
 }
 
-/// Pods above replicas.
+/// Returns the number of pods above the desired replicas.
 pub fn max_surge(deployment: &Deployment) -> i32 {
     resolved(deployment).0
 }
 
-/// Pods that may be missing; never more than there are.
+/// Returns the number of pods that may be unavailable, at most the desired replicas.
 pub fn max_unavailable(deployment: &Deployment) -> i32 {
     resolved(deployment).1.min(desired(deployment))
 }

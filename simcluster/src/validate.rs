@@ -1,4 +1,4 @@
-//! What the API server refuses, for the fields that this cluster uses: each wrong field with its path, in Kubernetes' words
+//! Validation as in the API server, for the fields that this cluster uses: each invalid field with its path, in Kubernetes' words
 //! (`pkg/apis/apps/validation`, `pkg/apis/core/validation`).
 
 mod probe;
@@ -24,10 +24,10 @@ const LABEL_KEY: &str = "name part must consist of alphanumeric characters, '-',
 const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
-/// Checks whether an object may be stored: as a new one, or in the place of the one before.
+/// Checks whether an object may be stored: as a new one, or as a replacement of the previous one.
 ///
 /// # Errors
-/// 422 with every field that is wrong.
+/// 422 with every invalid field.
 pub fn check(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
     let mut causes = Vec::new();
     let meta = object.meta();
@@ -93,7 +93,7 @@ fn labels(labels: Option<&Map>, field: &str, causes: &mut Vec<Cause>) {
 }
 
 fn deployment(deployment: &Deployment, causes: &mut Vec<Cause>) {
-    let Some(spec) = &deployment.spec else { return }; // it was filled in
+    let Some(spec) = &deployment.spec else { return }; // defaults filled it in
     not_negative(spec.replicas, "spec.replicas", causes);
     selector(&spec.selector, Some(&spec.template), causes);
     template(&spec.template, causes);
@@ -110,7 +110,7 @@ fn deployment(deployment: &Deployment, causes: &mut Vec<Cause>) {
 }
 
 fn replica_set(set: &ReplicaSet, causes: &mut Vec<Cause>) {
-    let Some(spec) = &set.spec else { return }; // it was filled in
+    let Some(spec) = &set.spec else { return }; // defaults filled it in
     not_negative(spec.replicas, "spec.replicas", causes);
     not_negative(spec.min_ready_seconds, "spec.minReadySeconds", causes);
     selector(&spec.selector, spec.template.as_ref(), causes);
@@ -202,7 +202,7 @@ fn selector(selector: &LabelSelector, template: Option<&PodTemplateSpec>, causes
 
 fn template(template: &PodTemplateSpec, causes: &mut Vec<Cause>) {
     labels(template.metadata.as_ref().and_then(|meta| meta.labels.as_ref()), "spec.template.labels", causes);
-    let Some(spec) = &template.spec else { return }; // it was filled in
+    let Some(spec) = &template.spec else { return }; // defaults filled it in
     pod_spec(spec, "spec.template.spec", causes);
     if let Some(policy) = spec.restart_policy.as_deref().filter(|policy| *policy != "Always") {
         causes.push(Cause::unsupported("spec.template.spec.restartPolicy", policy, &["Always"]));
@@ -245,7 +245,7 @@ fn container<'a>(container: &'a Container, field: &str, names: &mut BTreeSet<&'a
     }
 }
 
-/// A label that nothing else in the list has as its name.
+/// Checks that a name is a label and unique in its list.
 fn only_name<'a>(name: &'a str, field: &str, names: &mut BTreeSet<&'a str>, causes: &mut Vec<Cause>) {
     if name.is_empty() {
         causes.push(Cause::required(field, ""));
@@ -256,7 +256,7 @@ fn only_name<'a>(name: &'a str, field: &str, names: &mut BTreeSet<&'a str>, caus
     }
 }
 
-/// Of a pod's spec only images, the deadline, tolerations to add and a lower grace period may change.
+/// Checks that an update of a pod changes only the allowed fields of its spec.
 fn is_same_pod(pod: &Pod, before: &Pod, causes: &mut Vec<Cause>) {
     let (Some(now), Some(before)) = (&pod.spec, &before.spec) else { return };
     let mut allowed = before.clone();
@@ -266,7 +266,7 @@ fn is_same_pod(pod: &Pod, before: &Pod, causes: &mut Vec<Cause>) {
     for (into, from) in allowed.init_containers.iter_mut().flatten().zip(now.init_containers.iter().flatten()) {
         into.image.clone_from(&from.image);
     }
-    // A gate may be opened, not added.
+    // Scheduling gates may be removed, not added.
     let is_known = |gate| before.scheduling_gates.iter().flatten().any(|known| known == gate);
     if now.scheduling_gates.iter().flatten().all(is_known) {
         allowed.scheduling_gates.clone_from(&now.scheduling_gates);
@@ -289,7 +289,7 @@ fn is_subdomain(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_part)
 }
 
-/// A part between dots; unlike a label it has no length of its own.
+/// Returns whether a text is valid between two dots of a name. Unlike for a label, its length is not limited.
 fn is_part(text: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     text.bytes().next().is_some_and(is_letter)

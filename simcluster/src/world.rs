@@ -1,6 +1,7 @@
-//! The cluster: owns the objects, the agenda and the randomness, admits what is written, and wakes whoever a change concerns.
+//! The cluster: owns the objects, the agenda and the random numbers, admits writes, and wakes the components that a change affects.
 //!
-//! People, controllers, scheduler and kubelets all write through the functions of this file and of `world/`. It does not know HTTP.
+//! People, controllers, the scheduler and kubelets all write through the functions of this file and of `world/`. They are
+//! independent of HTTP.
 
 mod admit;
 pub(crate) mod delete;
@@ -26,13 +27,13 @@ pub use delete::{DeleteOptions, Propagation};
 pub struct Settings {
     /// Names of the nodes.
     pub nodes: Vec<String>,
-    /// Changes per kind that watches can go back.
+    /// Number of changes per kind in the history for watches.
     pub history: usize,
-    /// The resourceVersion to count on from: of a world that takes the place of another, one after the last one of that.
+    /// First resourceVersion. A world that replaces another one starts after that world's last one.
     pub first_revision: u64,
-    /// True if kubelets write Events about images and containers, as real ones do.
+    /// Whether kubelets write Events about images and containers, as real ones do.
     pub has_container_events: bool,
-    /// The nodes that an autoscaler may add; `None` without one.
+    /// Nodes that an autoscaler may add; `None` without an autoscaler.
     pub pool: Option<Pool>,
 }
 
@@ -46,11 +47,11 @@ impl Default for Settings {
 /// Nodes that an autoscaler may add.
 #[derive(Debug, Clone)]
 pub struct Pool {
-    /// Its name; its nodes are called by it, with a number.
+    /// Name of the pool and prefix of its nodes, which are numbered.
     pub name: String,
     /// Largest number of nodes.
     pub most: usize,
-    /// Time until a new node is there.
+    /// Time until a new node is added.
     pub boot_millis: i64,
 }
 
@@ -61,29 +62,29 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// Returns whether a node of this name is one of the pool.
+    /// Returns whether a node of this name belongs to the pool.
     pub(crate) fn has_node(&self, name: &str) -> bool {
         name.strip_prefix(&self.name).is_some_and(|number| number.starts_with('-'))
     }
 }
 
-/// What the autoscaler remembers between its rounds.
+/// State of the autoscaler between its rounds.
 #[derive(Debug, Default)]
 pub(crate) struct AutoscalerMemory {
-    /// The node that is coming.
+    /// The node that is starting.
     pub boots: Option<String>,
-    /// Pods that were told already, by their UID.
+    /// Pods about which an Event was recorded, by their UID.
     pub told: BTreeMap<String, bool>,
-    /// Since when a node has been empty.
+    /// Time since which a node has been empty.
     pub empty: BTreeMap<String, i64>,
 }
 
-/// Which part of an object is written.
+/// The part of an object that a write changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Write {
-    /// Everything but the status.
+    /// Everything except the status.
     Spec,
-    /// The status alone.
+    /// Only the status.
     Status,
 }
 
@@ -97,36 +98,36 @@ pub struct World {
     pub(crate) store: Store,
     pub(crate) agenda: Agenda,
     pub(crate) recorder: Recorder,
-    /// Number of failures in a row of each controller's work: it waits longer each time.
+    /// Number of consecutive failures of each controller's work; the delay grows with it.
     pub(crate) failures: BTreeMap<Task, u32>,
     /// Next step of each simple pod, by its UID.
     pub(crate) steps: BTreeMap<String, Step>,
-    /// What their kubelets know of detailed pods, by their UID.
+    /// Records of the kubelets about detailed pods, by UID.
     pub(crate) pods: BTreeMap<String, PodRecord>,
-    /// Nodes that are gone while pods are still bound to them, since when it was noticed.
+    /// Nodes that are gone while pods are still bound to them, with the time at which this was noticed.
     pub(crate) lost: BTreeMap<String, i64>,
     pub(crate) autoscaler: AutoscalerMemory,
     pub(crate) unschedulable: BTreeSet<Key>,
 }
 
 impl World {
-    /// The moment that the cluster's clocks show, in milliseconds since 1970.
+    /// Returns the present virtual time, in milliseconds since 1970.
     pub const fn now_millis(&self) -> i64 {
         self.now_millis
     }
 
-    /// The objects.
+    /// Returns the objects.
     pub const fn store(&self) -> &Store {
         &self.store
     }
 
-    /// When something will happen next.
+    /// Returns the due time of the next task.
     pub fn next_millis(&self) -> Option<i64> {
         self.agenda.next_millis()
     }
 
-    /// A controller's work soon: what a watch event, a work queue and the writes of the round before take. A ReplicaSet's
-    /// rounds write several objects, so the Deployment controller usually sees what stands between two of them.
+    /// Schedules a controller's work after the usual delay of a watch event, a work queue and the writes of the previous round. A
+    /// ReplicaSet's rounds write several objects, so the Deployment controller usually sees the state between two of the writes.
     pub(crate) fn schedule_soon(&mut self, task: Task) {
         let wait = match task {
             Task::ReplicaSet(_) => self.random.i64(5..=14),
@@ -135,13 +136,13 @@ impl World {
         self.agenda.add(self.now_millis + wait, task);
     }
 
-    /// A task after some time, picked between two.
+    /// Schedules a task after a random delay between two bounds.
     pub(crate) fn schedule_between(&mut self, from_millis: i64, to_millis: i64, task: Task) {
         let at = self.now_millis + self.random.i64(from_millis..=to_millis.max(from_millis));
         self.agenda.add(at, task);
     }
 
-    /// Something to be written as an Event, a little later as components do.
+    /// Schedules the write of an Event, a little later as components do.
     pub(crate) fn record_event(&mut self, event: NewEvent) {
         self.schedule_between(2, 12, Task::Event(Box::new(event)));
     }
@@ -166,12 +167,12 @@ impl World {
         }
     }
 
-    /// An object, cloned: controllers work on their own copy.
+    /// Returns a clone of an object: controllers work on their own copy.
     pub fn get<K: Kind>(&self, key: &Key) -> Option<K> {
         self.store.typed::<K>(key).cloned()
     }
 
-    /// Changes an object that is there; nothing happens if nothing differs. For controllers, which are trusted: nothing is validated.
+    /// Changes an object if it exists and differs. For controllers, which are trusted: the change is not validated.
     pub(crate) fn modify<K: Kind>(
         &mut self,
         key: &Key,
@@ -193,7 +194,7 @@ impl World {
         }
     }
 
-    /// Takes the owner with this UID from an object.
+    /// Removes the owner reference with this UID from an object.
     pub(crate) fn disown(&mut self, resource: Resource, key: &Key, uid: &str) {
         self.edit_meta(resource, key, |meta| {
             if let Some(owners) = &mut meta.owner_references {
@@ -208,7 +209,7 @@ impl World {
         self.wake(&change);
     }
 
-    /// Takes an object away at once.
+    /// Removes an object at once.
     pub(crate) fn remove(&mut self, resource: Resource, key: &Key) {
         if let Some(change) = self.store.remove(resource, key) {
             self.wake(&change);

@@ -33,7 +33,7 @@ impl WakeLock {
             let Ok(lock) = JsFuture::from(promise).await else { return };
             let before = match held.upgrade() {
                 Some(held) => held.replace(Some(lock)),
-                None => Some(lock), // nobody wants it any more
+                None => Some(lock), // the guard was dropped meanwhile
             };
             release(before);
         });

@@ -25,7 +25,7 @@ pub fn tab_icon() -> Option<HtmlLinkElement> {
 /// Sets an attribute of the document's root, for style sheets and tests.
 pub fn note(name: &str, value: &str) {
     if let Some(root) = document().document_element() {
-        let _ = root.set_attribute(name, value); // names of attributes are ours
+        let _ = root.set_attribute(name, value); // the name is always valid
     }
 }
 
@@ -39,7 +39,7 @@ pub fn show_stopped() {
     }
     // It may have stopped on the way to another page.
     if let Ok(Some(main)) = document().query_selector("main") {
-        let _ = main.remove_attribute("inert"); // names of attributes are ours
+        let _ = main.remove_attribute("inert"); // the name is always valid
     }
     note("data-live", "false");
 }
@@ -67,7 +67,7 @@ impl InertPage {
 
     fn of(parts: impl IntoIterator<Item = Element>) -> Self {
         let start = |part: Element| {
-            let _ = part.set_attribute("inert", ""); // names of attributes are ours
+            let _ = part.set_attribute("inert", ""); // the name is always valid
             SendWrapper::new(part)
         };
         Self(parts.into_iter().map(start).collect())
@@ -101,7 +101,7 @@ pub fn focus_in_place(element: &Element) -> bool {
 
 /// The element that has the focus; `None` while nothing in the page has it.
 pub fn focused() -> Option<Element> {
-    let is_in_page = |element: &Element| !element.matches("body, .page, main").unwrap_or(false); // selectors are ours
+    let is_in_page = |element: &Element| !element.matches("body, .page, main").unwrap_or(false); // the selector is always valid
     document().active_element().filter(is_in_page)
 }
 
@@ -110,14 +110,14 @@ pub fn focused() -> Option<Element> {
 pub fn focus_page() {
     let page = document().query_selector(".page, main").ok().flatten();
     if let Some(page) = page.filter(|_| focused().is_none()) {
-        let _ = page.set_attribute("tabindex", "-1"); // names of attributes are ours
+        let _ = page.set_attribute("tabindex", "-1"); // the name is always valid
         focus_in_place(&page);
     }
 }
 
 /// The elements in another one that a selector names, in the order of the document.
 pub fn all_in(element: &Element, selector: &str) -> impl Iterator<Item = Element> {
-    let found = element.query_selector_all(selector).ok(); // selectors are ours
+    let found = element.query_selector_all(selector).ok(); // selectors in this program are valid
     let count = found.as_ref().map_or(0, NodeList::length);
     (0..count).filter_map(move |index| found.as_ref()?.item(index)?.dyn_into().ok())
 }
@@ -125,7 +125,7 @@ pub fn all_in(element: &Element, selector: &str) -> impl Iterator<Item = Element
 /// Opens what opens above the page, by its id, or closes it.
 pub fn toggle_popup(id: &str) {
     if let Some(popup) = document().get_element_by_id(id) {
-        let _ = html(&popup).toggle_popover(); // an old browser shows it always
+        let _ = html(&popup).toggle_popover(); // a browser without popovers always shows it
     }
 }
 

@@ -51,12 +51,12 @@ pub fn has_modifier(event: &ev::KeyboardEvent) -> bool {
 
 /// Returns whether an event is on an element that a selector names.
 pub fn is_on(event: &Event, selector: &str) -> bool {
-    target(event).is_some_and(|on| on.matches(selector).unwrap_or(false)) // selectors are ours
+    target(event).is_some_and(|on| on.matches(selector).unwrap_or(false)) // selectors in this program are valid
 }
 
 /// Returns the element at or around an event's target that a selector names.
 pub fn closest(event: &Event, selector: &str) -> Option<Element> {
-    target(event)?.closest(selector).ok().flatten() // selectors are ours
+    target(event)?.closest(selector).ok().flatten() // selectors in this program are valid
 }
 
 fn target(event: &Event) -> Option<Element> {

@@ -39,7 +39,7 @@ impl Notifications {
         let options = NotificationOptions::new();
         options.set_body(body);
         options.set_tag(about);
-        options.set_renotify(true); // what takes the place of another one is shown without a sign otherwise
+        options.set_renotify(true); // otherwise a replacement is shown silently
         if let Some(icon) = tab_icon() {
             options.set_icon(&icon.href());
         }

@@ -38,7 +38,7 @@ impl Socket {
 
     /// Sends bytes to the server.
     pub fn send(&self, bytes: &[u8]) {
-        let _ = self.socket.send_with_u8_array(bytes); // a socket that breaks says so by closing
+        let _ = self.socket.send_with_u8_array(bytes); // a broken socket reports itself by closing
     }
 }
 

@@ -30,19 +30,19 @@ impl Sound {
         }
         let now = self.0.current_time();
         for (hertz, after) in tones {
-            let _ = tone(&self.0, *hertz, now + after); // refused: nothing is heard
+            let _ = tone(&self.0, *hertz, now + after); // if refused, nothing is heard
         }
     }
 
     /// Allows sound from now on. Called on a click of the viewer, which browsers require.
     pub fn allow(&self) {
-        let _ = self.0.resume(); // refused: nothing is heard
+        let _ = self.0.resume(); // if refused, nothing is heard
     }
 }
 
 impl Drop for Sound {
     fn drop(&mut self) {
-        let _ = self.0.close(); // it makes no sound any more, closed or not
+        let _ = self.0.close(); // silent in either case
     }
 }
 

@@ -10,7 +10,7 @@ pub fn remembered(name: &str) -> Option<String> {
 /// Stores a value in this browser, if it allows that.
 pub fn remember(name: &str, value: &str) {
     if let Ok(Some(storage)) = window().local_storage() {
-        let _ = storage.set_item(name, value); // full or forbidden: then it is chosen again next time
+        let _ = storage.set_item(name, value); // if storage is full or forbidden, the viewer chooses again next time
     }
 }
 

@@ -1,16 +1,16 @@
-//! A bar that says something; nothing of it is seen while there is nothing to say.
+//! A notice across the page.
 
 use leptos::prelude::*;
 
-/// A bar across the page; nothing of it is seen while there is nothing to say. Screen readers announce its words when they change: its
-/// status is in the document before them, because one that comes with its words is not announced.
+/// Renders a notice across the page; invisible while its text is empty. Screen readers announce changes of the text. The status
+/// element is always in the document, because an element that appears together with its text is not announced.
 #[component]
 pub fn Banner(
     #[prop(into)] words: Signal<String>,
-    /// Text that changes while nothing else does, such as a countdown. Screen readers do not announce it.
+    /// Text that changes often, such as a countdown. Screen readers do not announce it.
     #[prop(optional, into)]
     countdown: Signal<String>,
-    /// Its id as well, for the input that it is about.
+    /// Test id, also the element's id, to which an input may refer.
     test_id: &'static str,
     #[prop(optional)] is_quiet: bool,
 ) -> impl IntoView {

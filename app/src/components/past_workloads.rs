@@ -1,5 +1,5 @@
-//! The last rollouts of a workload as a small picture, drawn from the index: a bar for each, as high as it took long, in the colour of
-//! how it ended.
+//! The last rollouts of a workload as a small picture from the index: a bar for each, whose height shows its duration and whose
+//! colour shows its result.
 
 use leptos::prelude::*;
 use timeline::episodes::{EpisodeRow, Search, StatusMark};
@@ -7,15 +7,16 @@ use timeline::words::{count, safe};
 
 use crate::history::PastWorkload;
 
-/// Width of a bar with the gap after it, and height of the highest one, in pixels.
+/// Width of a bar with its gap, and largest height of a bar, in pixels.
 const STEP: u32 = 9;
 const HEIGHT: u32 = 28;
-/// So many workloads are shown at once; the others are unfolded.
+/// Number of workloads that are shown; the others are folded.
 const FIRST: usize = 8;
-/// A bar of something that took no time can still be seen and hit.
+/// Smallest height of a bar, so that it is visible and clickable.
 const LEAST: u32 = 4;
 
-/// Returns the heights of the bars, the first one first. By the square root: a minute can be told from ten seconds beside an hour.
+/// Returns the heights of the bars, in order. They grow with the square root of the duration: a minute and ten seconds differ
+/// visibly beside an hour.
 fn heights(rollouts: &[EpisodeRow]) -> Vec<u32> {
     let took = |rollout: &EpisodeRow| rollout.took_millis().unwrap_or_default().max(0) as f64;
     let longest = rollouts.iter().map(took).fold(1.0, f64::max);
@@ -23,7 +24,7 @@ fn heights(rollouts: &[EpisodeRow]) -> Vec<u32> {
     rollouts.iter().map(height).collect()
 }
 
-/// Workloads, each with its last rollouts that were asked for.
+/// Renders workloads, each with its last rollouts that match the search.
 #[component]
 pub fn PastWorkloads(workloads: Vec<PastWorkload>, search: Search) -> impl IntoView {
     let workload = move |workload: PastWorkload| {
@@ -41,7 +42,7 @@ pub fn PastWorkloads(workloads: Vec<PastWorkload>, search: Search) -> impl IntoV
                 <rect class=class x=index * STEP y=HEIGHT - height width=STEP - 2 height=height rx="1"/>
                 <title>{words.clone()}</title>
             };
-            // Rows lead to the same places: one stop for each workload is enough for who goes by keyboard.
+            // Rows link to the same pages: one tab stop for each workload is enough for keyboard users.
             if rollout.is_kept {
                 view! { <a href=rollout.play_address() tabindex="-1" aria-label=words>{bar}</a> }.into_any()
             } else {

@@ -31,7 +31,7 @@ pub fn handle_field_key(event: &KeyboardEvent, board: ListBoard) {
 pub fn handle_row_key(event: &KeyboardEvent, board: ListBoard, key: u128) {
     if is_key(event) && matches!(event.key().as_str(), "j" | "k") {
         let neighbour = if event.key() == "j" { Neighbour::Next } else { Neighbour::Previous };
-        board.focus_beside(key, neighbour); // the last one keeps it
+        board.focus_beside(key, neighbour); // the last row keeps the focus
         event.prevent_default();
     }
 }

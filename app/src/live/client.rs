@@ -1,5 +1,5 @@
-//! The client: one connection to the server, one queue of frames, drained once per animation frame into whatever the page
-//! shows; in a hidden tab, where no animation frames come, as soon as they arrive.
+//! The client: one connection to the server and one queue of frames. The queue is drained once per animation frame; in a hidden
+//! tab, which has no animation frames, as soon as frames arrive.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -19,64 +19,64 @@ use crate::browser::{self, Socket, page_millis};
 use crate::exported::Exported;
 use crate::rows::set_if_new;
 
-/// Where the server tells what is followed.
+/// Address of the server's stream.
 const STREAM: &str = "/api/v1/stream";
-/// Where the tab remembers for which build it reloaded, or that it did so to sign in: it does so once, until it is connected.
+/// Key under which the tab stores the build for which it reloaded, or that it reloaded to sign in: it reloads once, until it is connected.
 const RELOADED_FOR: &str = "rollcast-reloaded-for";
 const SIGN_IN: &str = "sign-in";
-/// Pages reload spread over this time, in milliseconds, when the server was updated.
+/// Pages reload spread over this time, in milliseconds, after an update of the server.
 const RELOAD_SPREAD_MILLIS: f64 = 3_000.0;
-/// A page whose build is still another one after that reloads again this much later: nobody does it for a wall.
+/// A page whose build is still another one after a reload reloads again after this time: on a wall nobody does it.
 const RELOAD_AGAIN: Duration = Duration::from_secs(600);
-/// Tries of the link are looked at this often.
+/// Interval of checks for connection retries.
 const TICK: Duration = Duration::from_millis(250);
-/// The computer slept when the time of day went on so much further than the page's clock, which stands still then, in milliseconds.
+/// The computer slept if the time of day advanced this much further than the page's clock, which stops during sleep, in milliseconds.
 const SLEPT_MILLIS: f64 = 5_000.0;
-/// Text when the page cannot read the frames of the server, and loading it again did not help.
+/// Text if the page cannot read the server's frames and a reload did not help.
 const UNREADABLE: &str = "Rollcast was updated. Reload this page.";
 
 /// A screen that shows frames.
 pub trait Screen {
-    /// Returns what the screen follows.
+    /// Returns the scope that the screen subscribes to.
     fn scope(&self) -> Scope;
-    /// Takes whether there is a connection to the server, or the first one is being made. Without one, `page_millis` is the time of the
-    /// last word, which came before its absence was noticed.
+    /// Reports whether the server is connected, or the first connection is being made. Without a connection, `page_millis` is the
+    /// time of the last frame, which is earlier than the detection of the loss.
     fn link(&self, is_linked: bool, page_millis: f64);
-    /// Frames that arrived since the last ones. What is seen of a hidden tab, such as its title, follows here.
+    /// Handles the frames since the last call. Updates the visible parts of a hidden tab, such as its title.
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest>;
-    /// An animation frame; none comes while the tab is hidden.
+    /// Handles an animation frame; a hidden tab has none.
     fn animate(&self, page_millis: f64) -> Option<ScreenRequest>;
-    /// Returns the position of the page's copy, from which the server goes on; `None` if everything has to be sent.
+    /// Returns the position of the page's copy, from which the server continues; `None` if everything has to be sent.
     fn position(&self) -> Option<Position> {
         None
     }
-    /// Ends what the screen does by itself: its page is left.
+    /// Ends the screen's own activity when its page is left.
     fn end(&self) {}
 }
 
-/// Request of a screen after it took frames.
+/// Request of a screen after it handled frames.
 pub enum ScreenRequest {
-    /// Everything anew: frames are missing, or the screen follows something else from here on.
+    /// A new snapshot: frames are missing, or the scope of the screen changed.
     Snapshot,
     /// The verdict and the story at that time.
     Moment(Millis),
 }
 
-/// The connection of the whole application, kept while the viewer goes from page to page. Copies are handles of the same one.
+/// The connection of the whole application, which stays open across pages. Copies are handles of the same one.
 #[derive(Clone, Copy)]
 pub struct Live {
     build: StoredValue<String>,
     client: StoredValue<Option<SendWrapper<Client>>>,
-    /// The page is about to reload for another build.
+    /// Whether the page is about to reload for another build.
     is_reloading: StoredValue<bool>,
-    /// Problem of this page as a whole; empty when there is none.
+    /// Problem of this page as a whole; empty for none.
     pub trouble: RwSignal<&'static str>,
-    /// In how many seconds the lost connection is tried again; `None` while it is there or a try goes on.
+    /// Seconds until the lost connection is retried; `None` while it is open or a try is in progress.
     pub retry_seconds: RwSignal<Option<u32>>,
 }
 
 impl Live {
-    /// Provides the connection to all pages; it is made when the first page follows something.
+    /// Provides the connection to all pages; it opens when the first page subscribes.
     pub fn provide(build: String) {
         provide_context(Self {
             build: StoredValue::new(build),
@@ -87,7 +87,7 @@ impl Live {
         });
     }
 
-    /// The connection of the application around this component.
+    /// Returns the connection of the application around this component.
     ///
     /// # Panics
     /// Outside of the application.
@@ -96,12 +96,12 @@ impl Live {
         use_context().expect("Live is provided by App")
     }
 
-    /// Build of the page's program.
+    /// Returns the build of the page's program.
     pub fn build(self) -> String {
         self.build.get_value()
     }
 
-    /// Shows what a screen follows once the page is alive, until the component around this is gone.
+    /// Subscribes a screen once the page is alive, until the surrounding component is disposed.
     pub fn show<S: Screen + 'static>(self, begin: impl FnOnce() -> S + 'static) {
         let mut begin = Some(begin);
         let shown: StoredValue<Option<SendWrapper<Rc<dyn Screen>>>> = StoredValue::new(None);
@@ -130,22 +130,22 @@ pub struct Client(Rc<Inner>);
 
 struct Inner {
     live: Live,
-    /// The record that answers in the place of a server.
+    /// The record that answers instead of a server.
     exported: Option<Exported>,
-    /// The page as a whole is as live as this client.
+    /// Whether the live state of the whole page follows this client.
     is_main: bool,
     followed: RefCell<Option<Rc<dyn Screen>>>,
     state: Cell<LinkState>,
     socket: RefCell<Option<Socket>>,
     queue: RefCell<Vec<ServerFrame>>,
     is_over: Cell<bool>,
-    /// What looks at the link again and again, and when the page wakes up.
+    /// The timer that checks the connection, and the listeners for the page's return.
     watch: RefCell<Option<(Option<IntervalHandle>, [WindowListenerHandle; 4])>>,
 }
 
 impl Client {
-    /// Connects the page, or a tile of the wall beside it. With `is_main` the page as a whole (`html[data-live]`) is as live as this
-    /// client. Called from effects.
+    /// Connects the page, or a tile of the wall beside it. With `is_main` the live state of the whole page (`html[data-live]`)
+    /// follows this client. Called from effects.
     pub fn start(live: Live, is_main: bool) -> Self {
         let client = Self(Rc::new(Inner {
             live,
@@ -168,7 +168,7 @@ impl Client {
         client
     }
 
-    /// Keeps up the connection to a server.
+    /// Keeps the connection to a server open.
     fn watch_over(&self) {
         let client = self.clone();
         let ahead_millis = || browser::now_millis() as f64 - page_millis();
@@ -178,7 +178,7 @@ impl Client {
             let has_slept = ahead - known_ahead.replace(ahead) > SLEPT_MILLIS;
             client.handle_event(if has_slept { LinkEvent::Slept } else { LinkEvent::Tick });
             if browser::is_hidden() {
-                client.drain(); // what came before it was hidden
+                client.drain(); // frames that arrived before the tab was hidden
             }
         };
         let listener = |event: &str| {
@@ -203,10 +203,10 @@ impl Client {
         }
     }
 
-    /// Shows something else from here on.
+    /// Subscribes another screen.
     pub fn follow(&self, screen: Rc<dyn Screen>) {
         self.follow_nothing();
-        self.0.queue.borrow_mut().clear(); // of what was followed before
+        self.0.queue.borrow_mut().clear(); // frames of the previous screen
         self.tell_link(&*screen);
         let since = screen.position();
         self.0.followed.replace(Some(screen));
@@ -215,7 +215,7 @@ impl Client {
         }
     }
 
-    /// Shows nothing any more, unless something else is shown already.
+    /// Ends the subscription of a screen, unless another screen has replaced it.
     fn leave(&self, screen: &Rc<dyn Screen>) {
         let is_it = self.0.followed.borrow().as_ref().is_some_and(|known| Rc::ptr_eq(known, screen));
         if is_it {
@@ -223,8 +223,8 @@ impl Client {
         }
     }
 
-    /// Ends what is followed, if anything is. Of the same list the server would send the next screen only what is new, and that
-    /// screen does not have the rows that were sent before.
+    /// Ends the present subscription, if there is one. Otherwise the server would send the next screen of the same list only
+    /// changes, and that screen does not have the earlier rows.
     fn follow_nothing(&self) {
         if self.0.followed.take().is_some() && self.0.state.get().is_open() {
             self.send_frame(&ViewerFrame::Subscribe { scope: Scope::Nothing, since: None });
@@ -282,16 +282,16 @@ impl Client {
 
     fn handle_close(&self, code: u16) {
         match code {
-            // The same would be refused again: it is tried as seldom as a server that says nothing.
+            // The server would refuse again: retried as seldom as with a silent server.
             REFUSED => {}
             OPEN_AGAIN => {
                 let client = self.clone();
-                // Not within the callback of the socket that gives way to the next one.
+                // After the callback, because the new socket replaces the one whose callback runs now.
                 browser::run_after(Duration::ZERO, move || client.handle_event(LinkEvent::OpenAgain));
             }
             _ => {
-                // Whoever looks is not known any more, or not yet: the server leads to where one signs in, and back. A proxy may name
-                // them to pages and not to streams: the page then stays and tries again, as it does until the server responds.
+                // The viewer is not signed in (any more): the server redirects to sign-in and back. A proxy may authenticate
+                // viewers for pages but not for streams: then the page stays and retries, as with a server that does not respond.
                 if code == SIGN_IN_REQUIRED && remember_reload(SIGN_IN) {
                     browser::reload();
                 }
@@ -303,8 +303,8 @@ impl Client {
     fn receive(&self, bytes: &[u8]) {
         self.handle_event(LinkEvent::Heard);
         match wire::decode(bytes) {
-            // While several servers behind one address are updated, connections of a wall lead to either build: one of them decides.
-            // A server with another protocol refuses a tile, which tries again later.
+            // While several servers behind one address are updated, a wall's connections lead to either build: only the main one
+            // decides. A server with another protocol refuses a tile, which retries later.
             Ok(ServerFrame::Hello { protocol, build })
                 if self.0.is_main && (protocol != PROTOCOL || build != self.0.live.build()) =>
             {
@@ -312,14 +312,14 @@ impl Client {
             }
             Ok(frame) => {
                 if self.0.is_main && matches!(frame, ServerFrame::Hello { .. }) {
-                    browser::remember_here(RELOADED_FOR, None); // the other build may come again
+                    browser::remember_here(RELOADED_FOR, None); // the other build may appear again
                 }
                 self.0.queue.borrow_mut().push(frame);
                 if browser::is_hidden() {
-                    self.drain(); // timers may run once a minute only
+                    self.drain(); // timers of a hidden tab may run only once a minute
                 }
             }
-            // The server speaks another language now.
+            // The server uses another encoding now.
             Err(_) => self.reload_for("unreadable"),
         }
     }
@@ -331,13 +331,13 @@ impl Client {
 
     fn send_frame(&self, frame: &ViewerFrame) {
         if let Some(exported) = &self.0.exported {
-            // The page begins with everything else that there is.
+            // A page begins with a snapshot, so that only a moment needs a request.
             if let ViewerFrame::Moment { at_millis } = frame {
                 let moment = exported.record.moment(*at_millis);
                 self.0.queue.borrow_mut().push(ServerFrame::Moment(Box::new(moment)));
             }
         } else if let Some(socket) = self.0.socket.borrow().as_ref() {
-            // A frame of ours can always be encoded.
+            // Frames of viewers can always be encoded.
             if let Ok(bytes) = wire::encode(frame) {
                 socket.send(&bytes);
             }
@@ -373,8 +373,9 @@ impl Client {
         });
     }
 
-    /// The server has another build: the page loads itself again, once, and not all pages at the same moment. Of several servers behind
-    /// one address, the next page may be of the one with the old build; and a tab that may remember nothing cannot tell that it did.
+    /// Reloads the page for another build of the server: once, and at a random time, so that not all pages reload together. With
+    /// several servers behind one address, the next page may have the old build again; and a tab without storage cannot know that
+    /// it reloaded.
     fn reload_for(&self, build: &str) {
         if self.0.live.is_reloading.get_value() {
             return;
@@ -391,7 +392,7 @@ impl Client {
     }
 }
 
-/// Remembers why the tab reloads; false if it did so before, or may remember nothing.
+/// Stores why the tab reloads; returns false if it reloaded for this reason before, or has no storage.
 fn remember_reload(reason: &str) -> bool {
     let is_reloaded = browser::remembered_here(RELOADED_FOR).as_deref() == Some(reason);
     !is_reloaded && browser::remember_here(RELOADED_FOR, Some(reason))

@@ -1,5 +1,5 @@
-//! The page of a rollout beside those before it: its place among them, one laid over the other, and how its pods came up. No program
-//! runs in it.
+//! The page that compares a rollout with earlier ones: its rank, a picture of both over each other, and the startup of its pods.
+//! Contains no program.
 
 use leptos::prelude::*;
 use timeline::Millis;
@@ -23,16 +23,16 @@ use crate::score::ink::{Ink, PodLook};
 const WIDTH: f64 = 720.0;
 /// Height of the picture of two courses.
 const HEIGHT: f64 = 180.0;
-/// Room for words beside and below it.
+/// Room for text at the left and below.
 const LEFT: f64 = 40.0;
 const BELOW: f64 = 28.0;
 /// Height of a pod's line.
 const LINE: f64 = 10.0;
-/// Earlier rollouts that are listed; the others are unfolded.
+/// Number of listed earlier rollouts; the others are folded.
 const LISTED: usize = 10;
-/// Up to so many pods each count has its figure beside the picture.
+/// Up to this number of pods each count has a figure beside the picture.
 const FEW_PODS: u32 = 4;
-/// Steps that no pod took longer for are left out.
+/// Steps shorter than this for all pods are left out.
 const NO_TIME_MILLIS: Millis = 100;
 
 #[component]
@@ -95,7 +95,7 @@ pub fn ComparePage(compare: ComparePayload) -> impl IntoView {
     }
 }
 
-/// A table. Where there is no room for columns, each cell has the name of its column before it.
+/// Renders a table. On narrow screens each cell shows the name of its column.
 fn table<const N: usize>(columns: [&str; N], row_id: &'static str, rows: Vec<[AnyView; N]>) -> impl IntoView + use<N> {
     let heads = columns.map(|column| view! { <th>{column.to_owned()}</th> }).into_iter().collect_view();
     let row = |cells: [AnyView; N]| {
@@ -107,7 +107,7 @@ fn table<const N: usize>(columns: [&str; N], row_id: &'static str, rows: Vec<[An
     view! { <table class="before"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table> }
 }
 
-/// The cells of one of those before it; its revision leads to both laid over each other.
+/// Renders the cells of an earlier rollout; its revision links to the comparison of both.
 fn cells(began: String, before: &EpisodeRow, link: String, is_other: bool) -> [AnyView; 6] {
     let first = before.first_available_millis.map(|millis| format!("after {}", duration_in_words(millis)));
     let images = ImageText::change(&before.images_before, &before.images).to_string();
@@ -125,7 +125,7 @@ fn cells(began: String, before: &EpisodeRow, link: String, is_other: bool) -> [A
     ]
 }
 
-/// A round step of an axis with at most nine of them: of seconds, minutes, an hour, or whole days. A rollout may go on for months.
+/// Returns a round step for an axis with at most nine of them: seconds, minutes, an hour, or whole days. A rollout may last for months.
 fn step(span_millis: Millis) -> Millis {
     const DAY_MILLIS: Millis = 24 * 3_600_000;
     const STEPS: [Millis; 14] =
@@ -134,8 +134,8 @@ fn step(span_millis: Millis) -> Millis {
     STEPS.into_iter().find(|step| span_millis / step <= 8).unwrap_or_else(days)
 }
 
-/// Counts of pods with a figure beside a picture of so many. Nothing limits the replicas that a Deployment asks for: they are not gone
-/// through one by one.
+/// Returns the counts of pods that have a figure beside the picture. Computed without a loop over all counts: the replicas of a
+/// Deployment are not limited.
 fn figures(most: u32) -> Vec<u32> {
     if most <= FEW_PODS { (0..=most).collect() } else { vec![0, most] }
 }
@@ -150,14 +150,14 @@ fn tick(millis: Millis) -> String {
     }
 }
 
-/// The axis of times below a picture.
+/// Renders the time axis below a picture.
 fn axis(span_millis: Millis, height: f64) -> impl IntoView {
     let x = scale(span_millis);
     let step = step(span_millis);
     let ticks = (0..=span_millis / step).map(|number| {
         let at = number * step;
         let (x, words) = (x(at), tick(at));
-        // The last one would reach beyond the picture.
+        // A centered last text would exceed the picture.
         let anchor = if x > WIDTH - 60.0 { "end" } else { "middle" };
         view! {
             <line class="grid" x1=rounded(x) x2=rounded(x) y1="0" y2=rounded(height)></line>
@@ -176,7 +176,7 @@ fn rounded(number: f64) -> String {
     format!("{number:.1}")
 }
 
-/// The pods that were available over time, of one or of two rollouts from their begins.
+/// Renders the number of available pods over time, for one or two rollouts from their start.
 #[component]
 fn Courses(course: Course, other: Option<Course>) -> impl IntoView {
     let all = || [Some(&course), other.as_ref()].into_iter().flatten();
@@ -220,7 +220,7 @@ fn Courses(course: Course, other: Option<Course>) -> impl IntoView {
     }
 }
 
-/// Durations of it and of each rollout before, as points on a line.
+/// Renders the durations of this rollout and of earlier ones as points on a line.
 #[component]
 fn Place(took: Millis, durations: Vec<(u64, Millis)>, beside: Option<u64>) -> impl IntoView {
     let span = durations.iter().map(|(_, took)| *took).chain([took]).max().unwrap_or_default();
@@ -245,7 +245,7 @@ fn Place(took: Millis, durations: Vec<(u64, Millis)>, beside: Option<u64>) -> im
     }
 }
 
-/// Startup of pods: a line each, in the colours and patterns of their states, and in words.
+/// Renders the startup of pods: a line each, in the colours and patterns of their states, and a description.
 #[component]
 fn StartupPicture(startup: Startup, is_going_on: bool) -> impl IntoView {
     let Startup { steps, whole, pods, more } = startup;
@@ -258,7 +258,7 @@ fn StartupPicture(startup: Startup, is_going_on: bool) -> impl IntoView {
             let (begin, end) = (x(from), x(from + took));
             from += took;
             let words = format!("{}: {name} after {}", pod.name, duration_in_words(*took));
-            // As legends draw the state: colours of neighbours are alike.
+            // With patterns, as in legends: colours of neighbours are alike.
             let Ink { colour, roomy, edge, .. } = PodLook::In(state).ink();
             let (fill, opacity) = filling(colour, roomy, "tile-");
             let (stroke, dashes) = (edge.map(|_| colour.var()), edge.and_then(dashes));
@@ -304,7 +304,7 @@ fn StartupPicture(startup: Startup, is_going_on: bool) -> impl IntoView {
     view! { <p>{said}</p>{picture} }
 }
 
-/// From creation to available: that of half of the pods and that of the slowest, in words.
+/// Describes the time from creation to available: that of half of the pods and that of the slowest.
 fn whole_words(whole: Option<(Millis, Millis)>, is_going_on: bool) -> String {
     match whole.map(|(half, slowest)| (duration_in_words(half), duration_in_words(slowest))) {
         Some((half, slowest)) => {

@@ -67,7 +67,7 @@ fn DetailView(workload: Workload, detail: Signal<Detail>) -> impl IntoView {
     let workload = StoredValue::new(workload);
     let subject = Memo::new(move |_| detail.with(Detail::subject));
     move || {
-        let _ = subject.get(); // what is shown of another subject is another view
+        let _ = subject.get(); // another subject needs a new view
         match detail.get_untracked() {
             Detail::Pod(first) => view! { <PodView workload pod=content!(detail, first, Detail::Pod)/> }.into_any(),
             Detail::Revision(first) => {

@@ -1,5 +1,5 @@
-//! The page of rollouts that are kept: which there were when, how they ended, each a link to its pods. What is over does not move: no
-//! program runs in it.
+//! The page of stored rollouts: their start and result, each with a link to its pods. Ended rollouts do not change, so the page
+//! contains no program.
 
 use leptos::prelude::*;
 use timeline::episodes::{Day, Search, language};
@@ -14,7 +14,7 @@ use crate::components::past_workloads::PastWorkloads;
 use crate::components::preview::preview;
 use crate::history::HistoryPayload;
 
-/// Days between two that have their names below.
+/// Days between two labels below the picture.
 const WEEK: usize = 7;
 
 #[component]
@@ -64,7 +64,7 @@ pub fn HistoryPage(history: HistoryPayload) -> impl IntoView {
     }
 }
 
-/// Returns a suggestion where nothing was found.
+/// Returns a suggestion if nothing was found.
 fn hint(search: &Search) -> String {
     let keys = language::KEYS.join(", ");
     match language::unknown_key(search) {
@@ -76,7 +76,7 @@ fn hint(search: &Search) -> String {
     }
 }
 
-/// The last days: how much began on each, and how much of it was stuck. A day is a link to its rollouts.
+/// Renders the last days: the number of rollouts that began, and of those that were stuck. Each day links to its rollouts.
 #[component]
 fn Days(search: Search, days: Vec<Day>) -> impl IntoView {
     let most = days.iter().map(|day| day.episodes).max().unwrap_or_default().max(1);

@@ -21,7 +21,7 @@ pub fn Panel(workload: Workload, panel: PanelState) -> impl IntoView {
         set_if_new(&opened.0, String::new());
     });
     let inside = move || {
-        let _ = kind.get(); // content of another kind is another view
+        let _ = kind.get(); // content of another kind needs a new view
         Some(match panel.content.get_untracked()? {
             Ok(first) => {
                 let detail = following(panel.content, first, |shown: &PanelContent| shown.clone()?.ok());

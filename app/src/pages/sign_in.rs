@@ -9,9 +9,9 @@ use crate::components::trouble::Trouble;
 /// Content of the page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignInPayload {
-    /// The address that its viewer wanted to see.
+    /// Address to which the viewer returns after sign-in.
     pub to: String,
-    /// Error about the form that was sent; empty for none.
+    /// Error about the submitted form; empty for none.
     pub trouble: String,
     /// Method of sign-in.
     pub way: SignInMethod,
@@ -20,14 +20,14 @@ pub struct SignInPayload {
 /// Method of sign-in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum SignInMethod {
-    /// They show a Kubernetes token.
+    /// Viewers enter a Kubernetes token.
     #[default]
     Token,
-    /// They go to a provider.
+    /// Viewers sign in at a provider.
     Provider {
-        /// The way there.
+        /// Address that starts the sign-in.
         start: String,
-        /// Where they who have just signed out here end their session there; empty for nowhere.
+        /// Address that ends the session at the provider, for viewers who have just signed out here; empty for none.
         end: String,
     },
 }
@@ -47,7 +47,7 @@ pub(crate) fn SignIn(page: SignInPayload) -> impl IntoView {
             <p class="muted">"To create one: "<code>"kubectl create token NAME -n NAMESPACE"</code>". The token is stored encrypted in a cookie of this browser, and nowhere else."</p>
         }
         .into_any(),
-        // A link and no form: a page of ours may send forms to nobody else, also not by way of this server.
+        // A link instead of a form: the page's policy forbids forms to other sites, also through a redirect of this server.
         SignInMethod::Provider { start, end } => {
             let end = (!end.is_empty()).then(|| {
                 view! { <p class="muted">"You are signed out here. The provider may still know you: "<a href=end data-testid="provider-end">"sign out there as well"</a>"."</p> }

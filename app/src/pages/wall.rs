@@ -116,7 +116,7 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
         let awake = StoredValue::new_local(WakeLock::default());
         awake.with_value(WakeLock::request);
         browser::on_window(leptos::ev::visibilitychange, move |_| {
-            awake.try_with_value(WakeLock::request); // it bubbles
+            awake.try_with_value(WakeLock::request); // the event bubbles up to the window
         });
     });
 }

@@ -86,7 +86,7 @@ impl RolloutScreen {
         }
         let at = place(event);
         if event.buttons() == 0 {
-            self.release(); // it was let go of elsewhere
+            self.release(); // the button was released outside
         }
         let (drag, has_dragged, click_px) = {
             let pointer = &self.0.state.borrow().pointer;
@@ -109,7 +109,7 @@ impl RolloutScreen {
     /// Starts a drag: the picture captures the pointer.
     fn begin_drag(&self, pointer_id: i32) {
         if let Some(canvas) = self.0.picture.nodes.canvas.get_untracked() {
-            let _ = canvas.set_pointer_capture(pointer_id); // without it the drag ends at the edge
+            let _ = canvas.set_pointer_capture(pointer_id); // otherwise the drag ends at the edge
         }
         let state = &mut *self.0.state.borrow_mut();
         (state.pointer.at, state.pointer.pressed) = (None, None);

@@ -220,7 +220,7 @@ impl RolloutScreen {
         let mut heard_millis = state.clock.now_millis(page_millis);
         if let Some(until_millis) = until_millis {
             state.clock.stand_at(until_millis);
-            heard_millis = state.clock.running_millis(page_millis); // the server is heard
+            heard_millis = state.clock.running_millis(page_millis); // the server still responds
         }
         if is_linked {
             set_if_new(&self.0.board.heard_millis, heard_millis);
@@ -237,14 +237,14 @@ impl RolloutScreen {
             (state.playback, state.remember_at) = (Playback::Live, Some(page_millis));
         }
         if is_first || is_other_life {
-            state.question.forget(); // another life tells other words of the same moment
+            state.question.forget(); // after a restart the answers for the same moment differ
             state.clock = Clock::new(now_millis, page_millis);
         } else {
             state.clock.synchronize(now_millis, page_millis);
         }
         state.over = self.0.board.ended_rollout(&state.copy);
         if is_first {
-            state.then = None; // an answer before it is of what was followed before
+            state.then = None; // an earlier answer belongs to the previous subscription
             state.frame.window_millis = state.fitting_millis(now_millis);
         }
         set_if_new(&self.0.board.looking_since_millis, looking_since_millis);
@@ -396,7 +396,7 @@ impl Screen for RolloutScreen {
     fn link(&self, is_linked: bool, page_millis: f64) {
         set_if_new(&self.0.board.is_linked, is_linked);
         if !is_linked {
-            self.0.state.borrow_mut().question.forget(); // no answer comes over a link that broke
+            self.0.state.borrow_mut().question.forget(); // a broken connection brings no answer
         }
         self.set_pace(page_millis);
     }
@@ -408,7 +408,7 @@ impl Screen for RolloutScreen {
                 ServerFrame::Snapshot(snapshot) if board.workload.with_untracked(|of| snapshot.is_of(of)) => {
                     request = None;
                     self.snapshot(*snapshot, page_millis);
-                    self.set_pace(page_millis); // another life has another clock
+                    self.set_pace(page_millis); // after a restart the clock may differ
                 }
                 ServerFrame::Delta(delta) => {
                     if self.misses(delta, page_millis) {

@@ -1,5 +1,5 @@
-//! The bars: each pod's life as marks, one per state, in the slot it keeps; and how marks are painted. A painter knows how to fill a
-//! mark and how to draw a line, nothing of states.
+//! The bars: each pod's life as marks, one per state, in the pod's slot; and the painting of marks. A painter fills marks and
+//! draws lines; it knows nothing of states.
 //!
 //! ```text
 //!   marks (bars, ribbon) ──paint()──► Painter ◄── components' Paths: elements of the page
@@ -15,7 +15,7 @@ use super::ink::{Edge, Fill, Form, PodLook};
 use super::lanes::{BandHeading, each_stay};
 use super::places::{Density, bar_height, density};
 
-/// Stretches narrower than this, in pixels, are flicker.
+/// Alternating states in stretches narrower than this, in pixels, are drawn as one.
 const FLICKER: f64 = 10.0;
 const GONE: PodLook = PodLook::In(PodState::Gone);
 const FAILING: PodLook = PodLook::In(PodState::Failing);
@@ -23,55 +23,55 @@ const FAILING: PodLook = PodLook::In(PodState::Failing);
 /// A drawn state of a pod.
 #[derive(Debug, PartialEq)]
 pub struct Segment {
-    /// Its look.
+    /// Look of the state.
     pub look: PodLook,
-    /// When it began.
+    /// Start of the state.
     pub from: Millis,
-    /// When it ended; `None` while it lasts.
+    /// End of the state; `None` while it lasts.
     pub to: Option<Millis>,
 }
 
 /// A part of a bar: a stretch of a pod's life, or of pods that share a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BarMark {
-    /// Its look.
+    /// Look of the mark.
     pub look: PodLook,
-    /// When it began.
+    /// Start of the stretch.
     pub from: Millis,
-    /// When it ended; `None` while it lasts.
+    /// End of the stretch; `None` while it lasts.
     pub to: Option<Millis>,
-    /// Its middle, in pixels.
+    /// Middle of the mark, in pixels.
     pub y: f64,
-    /// Its height, in pixels.
+    /// Height of the mark, in pixels; 0 for a line.
     pub height: f64,
     /// Density of its row.
     pub density: Density,
 }
 
 impl BarMark {
-    /// Its upper edge, in pixels.
+    /// Returns the upper edge, in pixels.
     pub fn upper(&self) -> f64 {
         self.y - self.height / 2.0
     }
 
-    /// Its lower edge, in pixels.
+    /// Returns the lower edge, in pixels.
     pub fn lower(&self) -> f64 {
         self.y + self.height / 2.0
     }
 
-    /// Both edges; one where it has no height.
+    /// Returns both edges; one if the mark has no height.
     pub fn edges(&self) -> impl Iterator<Item = f64> + use<> {
         [self.upper(), self.lower()].into_iter().take(if self.height > 0.0 { 2 } else { 1 })
     }
 }
 
-/// The state of a pod at a time as it is drawn in a band; `None` where it was not there.
+/// Returns the state of a pod as drawn in a band at a time; `None` if it was not in the band.
 pub fn drawn_at(pod: &Pod, band: &BandHeading, frame: Frame, at_millis: Millis) -> Option<Segment> {
     let is_then = |segment: &Segment| segment.from <= at_millis && segment.to.is_none_or(|to| to > at_millis);
     segments(pod, band, frame).into_iter().find(is_then)
 }
 
-/// Returns the states of a pod as they are drawn in a band.
+/// Returns the states of a pod as drawn in a band.
 pub fn segments(pod: &Pod, band: &BandHeading, frame: Frame) -> Vec<Segment> {
     let segments = match band.replica_set {
         Some(replica_set) => cut_before(inside_segments(pod, replica_set), band.taken_over_millis),
@@ -80,7 +80,7 @@ pub fn segments(pod: &Pod, band: &BandHeading, frame: Frame) -> Vec<Segment> {
     merge_flicker(segments, frame)
 }
 
-/// Without what was before a moment.
+/// Removes the part of the segments before a time.
 fn cut_before(mut segments: Vec<Segment>, since_millis: Option<Millis>) -> Vec<Segment> {
     if let Some(since) = since_millis {
         segments.retain(|segment| segment.to.is_none_or(|to| to > since));
@@ -89,7 +89,7 @@ fn cut_before(mut segments: Vec<Segment>, since_millis: Option<Millis>) -> Vec<S
     segments
 }
 
-/// A pod as marks in its row. The end of a pod has none where rows leave no room for it.
+/// Returns the marks of a pod in its row. The end of a pod gets no mark if the row has no room for it.
 pub fn bars(pod: &Pod, band: &BandHeading, row: f64, y: f64, frame: Frame) -> impl Iterator<Item = BarMark> + use<> {
     let (whole, density) = (bar_height(row), density(row));
     let share = move |look: PodLook| if density == Density::Roomy { look.ink().share } else { 1.0 };
@@ -98,7 +98,7 @@ pub fn bars(pod: &Pod, band: &BandHeading, row: f64, y: f64, frame: Frame) -> im
     marks.filter(|mark| mark.density != Density::Tight || mark.look != GONE)
 }
 
-/// A crash loop alternates between failing and running: where that would be flicker, it is one failing stretch.
+/// Merges the alternating states of a crash loop into one failing stretch where they would be too narrow to see.
 fn merge_flicker(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
     let mut merged: Vec<Segment> = Vec::with_capacity(segments.len());
     for segment in segments {
@@ -113,7 +113,7 @@ fn merge_flicker(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
     merged
 }
 
-/// A pod's bars in a ReplicaSet's band: its states while that controlled it, with an end where it was released.
+/// Returns a pod's states while the ReplicaSet controlled it, with an end at its release.
 fn inside_segments(pod: &Pod, replica_set: Uid) -> Vec<Segment> {
     let mut segments = Vec::with_capacity(pod.states.len() + 1);
     for (state, from, to) in pod.spans() {
@@ -138,7 +138,7 @@ fn inside_segments(pod: &Pod, replica_set: Uid) -> Vec<Segment> {
     segments
 }
 
-/// A pod's bars in the band "Out of rotation".
+/// Returns a pod's states in the band "Out of rotation".
 fn outside_segments(pod: &Pod) -> Vec<Segment> {
     let mut segments = Vec::new();
     each_stay(pod, None, &mut |from, until| {
@@ -151,13 +151,13 @@ fn outside_segments(pod: &Pod) -> Vec<Segment> {
 pub trait Painter {
     /// Fills a mark.
     fn fill(&mut self, mark: BarMark, fill: Fill);
-    /// Draws lines along the upper and the lower edge of a mark; one line where it has no height.
+    /// Draws lines along the upper and the lower edge of a mark; one line if it has no height.
     fn edges(&mut self, mark: BarMark, edge: Edge);
-    /// Draws an upright line at the left edge of a mark.
+    /// Draws a vertical line at the left edge of a mark.
     fn end(&mut self, mark: BarMark, edge: Edge);
 }
 
-/// Paints marks, those of one look together.
+/// Paints marks, grouped by look.
 pub fn paint(marks: &[BarMark], painter: &mut dyn Painter) {
     let mut looks: Vec<PodLook> = Vec::new();
     for mark in marks {
@@ -189,7 +189,7 @@ mod tests {
 
     use super::*;
 
-    /// One ReplicaSet releases a pod, and another one adopts it: each draws it while it has it.
+    /// One ReplicaSet releases a pod, and another one adopts it: each band shows the pod while its ReplicaSet controls it.
     #[test]
     fn a_pod_is_drawn_in_the_band_in_which_it_is() {
         let [first, second, third] = [1, 2, 3].map(Uid::from_bits);
@@ -215,12 +215,12 @@ mod tests {
         assert_eq!(drawn(&moved, Some(third)), []);
         let at_once = pod(vec![release(4_000, Some((4_000, second)))], Some(second));
         assert_eq!((drawn(&at_once, None), drawn(&at_once, Some(second))), (Vec::new(), after.to_vec()));
-        // What nobody saw happen.
+        // A release and an adoption by the same ReplicaSet at the same time leave no trace.
         let same = pod(vec![release(2_000, Some((2_000, first)))], Some(first));
         assert_eq!(drawn(&same, Some(first)).len(), 3, "it was never away");
         let taken = pod(Vec::new(), Some(second));
         assert_eq!((drawn(&taken, Some(first)).len(), drawn(&taken, Some(second)).len()), (0, 3));
-        // Released, taken back, and released again.
+        // Released, adopted again, and released again.
         let out = pod(vec![release(2_000, Some((3_000, first))), release(4_000, None)], None);
         assert_eq!(drawn(&out, None), [(outside, 2_000, Some(3_000)), (outside, 4_000, Some(9_000))]);
         let twice = [

@@ -1,5 +1,5 @@
-//! The budget strip: pods by their state over time, against ceiling and floor. Areas come from pods, lines from what the controller
-//! may ask for; draining pods count in neither and are drawn on top.
+//! The budget strip: pods by state over time, with the upper and lower limit. The areas show pods, the lines show the limits of
+//! the strategy. Terminating pods count towards neither limit and are drawn on top.
 
 use std::fmt::Write;
 
@@ -17,13 +17,13 @@ use crate::numbers::{fixed, thousandths};
 pub const HEIGHT: f64 = 76.0;
 /// Room above the highest step.
 const TOP: f64 = 8.0;
-/// Height of a line of small letters.
+/// Height of a line of small text.
 const LETTERS: f64 = 13.0;
 
-/// From this ceiling on, what stands in brackets is left out beside the limits.
+/// From this upper limit on, the part in brackets is left out beside the limits.
 const THOUSANDS: u32 = 1_000;
 
-/// The layers of the strip, the lowest first: each is drawn as the bars of pods in that state.
+/// The layers of the strip, from bottom to top. Each has the look of bars of pods in that state.
 pub const LAYERS: [PodState; 7] = [
     PodState::Available,
     PodState::Ready,
@@ -34,18 +34,18 @@ pub const LAYERS: [PodState; 7] = [
     PodState::Terminating,
 ];
 
-/// Which layer a pod in that state adds to; a pod that is gone adds to none.
+/// Returns the layer to which a pod in that state belongs; `None` for a pod that is gone.
 fn layer_of(state: PodState) -> Option<usize> {
     LAYERS.iter().position(|layer| *layer == state)
 }
 
-/// In which colour a layer is drawn, and how: as bars that have no room for shapes.
+/// Returns the colour and filling of a layer: those of bars without room for shapes.
 pub const fn fill(layer: PodState) -> (Colour, Fill) {
     let ink = PodLook::In(layer).ink();
     (ink.colour, ink.low)
 }
 
-/// Counts the pods of a strip by look at a moment. Returns also the limits that were in force then.
+/// Counts the pods of a strip by look at a time. Also returns the limits at that time.
 pub fn count_looks(
     model: &Model,
     deployment: &Deployment,
@@ -58,7 +58,7 @@ pub fn count_looks(
     (counts.map(|(state, count)| (PodLook::In(state), count.unsigned_abs() as usize)).collect(), limits)
 }
 
-/// Class of the mark beside the limits; it is not there while nothing holds the controller.
+/// Returns the class of the mark beside the limits; the mark is hidden while nothing blocks the controller.
 pub const fn hold_class(hold: Hold) -> &'static str {
     match hold {
         Hold::Free => "unused",
@@ -70,17 +70,17 @@ pub const fn hold_class(hold: Hold) -> &'static str {
 /// One of the two limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// Most pods that may be desired: `spec.replicas` + `maxSurge`.
+    /// Largest number of pods that may be desired: `spec.replicas` + `maxSurge`.
     Ceiling,
-    /// Least pods that must be available: replicas − maxUnavailable.
+    /// Smallest number of pods that must be available: replicas − maxUnavailable.
     Floor,
 }
 
 impl Limit {
-    /// Ceiling and floor, in pods.
+    /// Both limits.
     pub const ALL: [Self; 2] = [Self::Ceiling, Self::Floor];
 
-    /// Its name, a class.
+    /// Returns the name, which is also a class.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ceiling => "ceiling",
@@ -88,7 +88,7 @@ impl Limit {
         }
     }
 
-    /// Returns its number of pods.
+    /// Returns the number of pods of the limit.
     pub const fn pods(self, limits: Limits) -> u32 {
         match self {
             Self::Ceiling => limits.ceiling,
@@ -100,19 +100,19 @@ impl Limit {
 /// The strip as it is drawn: shapes in seconds by pixels.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Strip {
-    /// The outline of each layer.
+    /// Outline of each layer.
     pub areas: Vec<(PodState, String)>,
-    /// The line of each limit, through its changes.
+    /// Line of each limit, with its changes.
     pub lines: Vec<(Limit, String)>,
-    /// The limits now: each with its number, and where it comes from, in words.
+    /// The present limits: each with its number and its derivation in words.
     pub limits: Vec<(Limit, u32, String)>,
-    /// Where their numbers stand at the now line, in pixels from the top.
+    /// Position of the numbers at the now line, in pixels from the top.
     pub labels: Vec<(Limit, u32, f64)>,
-    /// Cause that keeps the controller from its next step, and its position.
+    /// Cause that blocks the controller's next step, and the position of its mark.
     pub hold: Option<(Hold, f64)>,
 }
 
-/// The strip of the budget: pods that there are, between the most and the least that the strategy allows.
+/// Returns the strip of the budget: existing pods between the two limits of the strategy.
 pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) -> Strip {
     let steps = thinned(steps(model, deployment, frame.spare_from_millis()), frame);
     let most = highest(&steps, frame);
@@ -126,7 +126,7 @@ pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) 
     let [ceiling, floor] = Limit::ALL.map(|limit| y(f64::from(limit.pods(view.limits))));
     let middle = ((ceiling + floor) / 2.0).clamp(20.0, HEIGHT - 20.0);
     let hold = match view.hold {
-        // A fault that may still pass is no trouble yet: one severity on all of a page.
+        // A fault that may still pass does not count as blocked: all parts of a page show the same severity.
         Hold::Blocked if view.verdict.tone != Tone::Bad => Hold::Waits,
         hold => hold,
     };
@@ -138,7 +138,7 @@ pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) 
         let said = if limit == Limit::Ceiling { &view.derived.0 } else { &view.derived.1 };
         derivation(said, view.limits.ceiling)
     };
-    // Far enough from the other one to be read.
+    // Far enough from the other number to be readable.
     let low = floor.clamp(LETTERS * 1.5, HEIGHT - LETTERS / 2.0);
     let beside = |limit| if limit == Limit::Floor { low } else { ceiling.min(low - LETTERS).max(LETTERS / 2.0) };
     Strip {
@@ -150,29 +150,29 @@ pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) 
     }
 }
 
-/// Where a limit comes from, as far as there is room for it: the budget's sentence has all of it.
+/// Returns the derivation of a limit, shortened if there is little room: the budget's sentence contains all of it.
 fn derivation(said: &str, ceiling: u32) -> String {
     let said = match said.split_once(" (") {
         Some((sum, _)) if ceiling >= THOUSANDS => sum,
         _ => said,
     };
-    said.replace(" %", "\u{a0}%") // a figure and its sign stay together
+    said.replace(" %", "\u{a0}%") // keeps the figure and its sign on one line
 }
 
-/// Counts the pods in each layer, from each moment on.
+/// Counts the pods in each layer from each change on.
 fn steps(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec<Step> {
     let layer = |_: &Pod, state| layer_of(state);
     timeline::steps::steps(&model.counted_pods(deployment.uid), layer, from_millis)
 }
 
-/// The largest number of pods at once in the window; at least 1.
+/// Returns the largest number of pods at the same time in the window; at least 1.
 fn highest(steps: &[Step], frame: Frame) -> i32 {
     let ends = steps.iter().skip(1).map(|(at, _)| *at).chain([Millis::MAX]);
     let in_window = steps.iter().zip(ends).filter(|(_, end)| *end > frame.from_millis());
     in_window.map(|((_, counts), _)| counts.iter().sum::<i32>()).max().unwrap_or(0).max(1)
 }
 
-/// Without steps that are narrower than a pixel.
+/// Merges steps that are narrower than a pixel.
 fn thinned(steps: Vec<Step>, frame: Frame) -> Vec<Step> {
     let mut thin: Vec<Step> = Vec::with_capacity(steps.len());
     for (at, counts) in steps {
@@ -184,7 +184,7 @@ fn thinned(steps: Vec<Step>, frame: Frame) -> Vec<Step> {
     thin
 }
 
-/// The outline of a layer, stacked on the ones below it.
+/// Returns the outline of a layer, stacked on the layers below it.
 fn outline(steps: &[Step], layer: usize, frame: Frame, y: &dyn Fn(f64) -> f64) -> String {
     let height = |counts: &Counts, layers: usize| y(f64::from(counts.iter().take(layers).sum::<i32>()));
     let xs: Vec<String> = steps.iter().map(|(at, _)| thousandths(frame.x(*at))).chain([thousandths(FAR)]).collect();
@@ -203,8 +203,7 @@ fn outline(steps: &[Step], layer: usize, frame: Frame, y: &dyn Fn(f64) -> f64) -
     out
 }
 
-/// The limits that were in force in the window and the one before it, each with when that began. The last ones are the
-/// present ones.
+/// Returns the limits in the window and in the one before it, each with its start. The last ones are the present limits.
 fn past(deployment: &Deployment, now: Limits, frame: Frame) -> Vec<(Millis, Limits)> {
     let from = frame.spare_from_millis();
     let known = deployment.limits.iter().filter(|(at, _)| *at <= frame.now_millis);
@@ -218,7 +217,7 @@ fn past(deployment: &Deployment, now: Limits, frame: Frame) -> Vec<(Millis, Limi
     past
 }
 
-/// The line of one limit: level, and upright where it changed.
+/// Returns the line of one limit: horizontal, with a vertical step at each change.
 fn line(limit: Limit, past: &[(Millis, Limits)], frame: Frame, y: &dyn Fn(f64) -> f64) -> String {
     let (begin, end) = frame.dashed_millis();
     let mut out = String::new();

@@ -1,5 +1,5 @@
-//! Marks as pixels: what the picture does with more pods than a browser should have elements for. Looks like the elements do, in the
-//! colours of the style sheet.
+//! Marks as pixels: the picture is painted if it has more pods than a browser can handle as elements. Looks like the elements, in
+//! the colours of the style sheet.
 
 use timeline::Millis;
 use wasm_bindgen::{JsCast, JsValue};
@@ -11,17 +11,17 @@ use super::ink::{Colour, DOT, Edge, Fill, Pattern, PodLook};
 use super::places::Density;
 use super::scale;
 
-/// After so many pixels every pattern is where it was.
+/// A common period of all patterns, in pixels: a shift by it changes nothing.
 const PERIOD: f64 = 1_050.0;
 
-/// A canvas and what is on it.
+/// A canvas and its marks.
 pub struct Canvas {
     canvas: HtmlCanvasElement,
     context: CanvasRenderingContext2d,
     marks: Vec<BarMark>,
-    /// The marks differ from what is painted.
+    /// Whether the marks changed since the last painting.
     is_old: bool,
-    /// Settings of a painting: now, the window, size and sharpness.
+    /// Parameters of the last painting: now, window, width, height and pixel ratio.
     painted: Option<(f64, f64, f64, f64, f64)>,
     theme: String,
     palette: Palette,
@@ -35,20 +35,20 @@ struct Palette {
 }
 
 impl Canvas {
-    /// Returns the brush for a canvas; `None` where the browser does not paint.
+    /// Creates a canvas painter; `None` if the browser does not support painting.
     pub fn new(canvas: HtmlCanvasElement) -> Option<Self> {
         let context = context(&canvas)?;
         let (theme, palette) = ("none".to_owned(), Palette::default());
         Some(Self { canvas, context, marks: Vec::new(), is_old: false, painted: None, theme, palette })
     }
 
-    /// Sets the painting to draw.
+    /// Replaces the marks.
     pub fn show(&mut self, marks: Vec<BarMark>) {
         self.is_old |= !(marks.is_empty() && self.marks.is_empty());
         self.marks = marks;
     }
 
-    /// Paints everything anew where it differs by a pixel of the screen.
+    /// Repaints if the result differs by at least one pixel of the screen.
     pub fn paint(&mut self, frame: Frame, height: f64) {
         if self.marks.is_empty() && !self.is_old {
             return;
@@ -70,7 +70,7 @@ impl Canvas {
         let context = &self.context;
         let _ = context.set_transform(1.0, 0.0, 0.0, 1.0, 0.0, 0.0);
         context.clear_rect(0.0, 0.0, wide, high);
-        // Patterns move with the time that they fill.
+        // Patterns move together with the stretch of time that they fill.
         let period = (PERIOD * ratio).round();
         let shift = (wide - now) - ((wide - now) / period).floor() * period;
         let _ = context.translate(shift, 0.0);
@@ -88,7 +88,7 @@ impl Canvas {
         paint(&self.marks, &mut brush);
     }
 
-    /// Takes the colours of the theme; true when they are others.
+    /// Reads the colours of the theme; returns whether they were read again.
     fn update_palette(&mut self, ratio: f64) -> bool {
         let Some(root) = leptos::prelude::document().document_element() else { return false };
         let theme = root.get_attribute("data-theme").unwrap_or_default();
@@ -108,19 +108,19 @@ impl Canvas {
     }
 }
 
-/// Puts marks on a canvas, in its own pixels.
+/// Paints marks on a canvas, in device pixels.
 struct Brush<'c> {
     context: &'c CanvasRenderingContext2d,
     palette: &'c Palette,
     base_millis: Millis,
     ratio: f64,
-    /// The edges of the picture.
+    /// Left and right edge of the picture.
     left: f64,
     right: f64,
-    /// Where the base of times is.
+    /// Position of the base time.
     zero: f64,
     per_milli: f64,
-    /// Colour or pattern of the brush.
+    /// Present colour and filling of the context.
     filled: Option<(Colour, Fill)>,
 }
 
@@ -155,8 +155,8 @@ impl Painter for Brush<'_> {
         let (mut from, mut to) = self.span(mark);
         let (mut upper, mut lower) = (mark.upper() * self.ratio, mark.lower() * self.ratio);
         if mark.density == Density::Tight {
-            // Neighbours meet at whole pixels, so that no ground shines through between them: also where they meet halfway between
-            // two pixels, and the last digits of their edges differ.
+            // Neighbours meet at whole pixels, so that no background is visible between them. The first rounding also covers
+            // edges halfway between two pixels whose last digits differ.
             [from, to, upper, lower] = [from, to, upper, lower].map(|edge| ((edge * 256.0).round() / 256.0).round());
         }
         if to > from {
@@ -170,7 +170,7 @@ impl Painter for Brush<'_> {
         let width = edge.width * self.ratio;
         let (dash, room) = edge.dashes.unwrap_or((to - from, 0.0));
         let step = (dash + room) * self.ratio;
-        // Dashes stay where they are in time.
+        // Dashes keep their position in time.
         let first = if edge.dashes.is_some() { ((from - self.zero) / step).floor() * step + self.zero } else { from };
         for y in mark.edges() {
             let mut at = first;
@@ -192,7 +192,7 @@ impl Painter for Brush<'_> {
     }
 }
 
-/// A pattern in a colour.
+/// Creates a pattern in a colour.
 fn pattern(context: &CanvasRenderingContext2d, colour: &str, kind: &Pattern, ratio: f64) -> Option<CanvasPattern> {
     let drawn: HtmlCanvasElement = leptos::prelude::document().create_element("canvas").ok()?.dyn_into().ok()?;
     let pixels = (kind.side * ratio).round().max(1.0);
@@ -217,7 +217,7 @@ fn pattern(context: &CanvasRenderingContext2d, colour: &str, kind: &Pattern, rat
     for (name, value) in [("a", cosine), ("b", sine), ("c", -sine), ("d", cosine), ("e", 0.0), ("f", 0.0)] {
         let _ = js_sys::Reflect::set(&turn, &name.into(), &value.into());
     }
-    pattern.set_transform(turn.unchecked_ref()); // browsers take any object with these six
+    pattern.set_transform(turn.unchecked_ref()); // browsers accept any object with these six fields
     Some(pattern)
 }
 

@@ -1,44 +1,44 @@
-//! The stretch of time and the room that a picture is drawn for.
+//! The stretch of time and the room for a picture.
 
 use timeline::Millis;
 
-/// Height that the bands may use before the page was measured, in pixels.
+/// Height that the bands may use before the page is measured, in pixels.
 pub const UNMEASURED_HEIGHT: f64 = 430.0;
-/// Width of the picture before it was measured, in pixels.
+/// Width of the picture before it is measured, in pixels.
 pub const UNMEASURED_WIDTH: f64 = 900.0;
-/// A shape without an end reaches this far, in seconds: the view box cuts it off.
+/// Right end of shapes without an end, in seconds: the view box clips them.
 pub const FAR: f64 = 10_000_000.0;
 
-/// Browsers draw in single precision: after a week on a wall, bars would stand pixels off. Times are counted from a whole multiple of this
-/// that is no further away.
+/// Times are counted from a whole multiple of this, which is no further away than this. Browsers draw in single precision: with a
+/// distant base, bars on a wall would be misplaced by pixels after a week.
 const BASE_STEP_MILLIS: Millis = 3_600_000;
 
 /// Dashed lines begin and end at whole multiples of this, in milliseconds.
 const LINE_STEP_MILLIS: Millis = 60_000;
 
-/// The stretch of time and the room that a picture is drawn for.
+/// The stretch of time and the room for a picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
     /// The time at the right edge.
     pub now_millis: Millis,
     /// The shown window, in milliseconds.
     pub window_millis: f64,
-    /// Times in the picture are counted from here, so that they are small numbers.
+    /// Base of the times in the picture, so that they are small numbers.
     pub base_millis: Millis,
     /// Height that the bands may use, in pixels.
     pub height: f64,
     /// Width of the picture, in pixels.
     pub width: f64,
-    /// Bars are painted instead of being elements.
+    /// Whether bars are painted on a canvas instead of being elements.
     pub is_painted: bool,
-    /// The viewer zoomed in: ribbons open into bars where there is room for them.
+    /// Whether the viewer zoomed in: ribbons open into bars if there is room for them.
     pub is_opened: bool,
-    /// Scale of letters and rows: on a wall they grow with the screen.
+    /// Scale of text and rows: on a wall they grow with the screen.
     pub scale: f64,
 }
 
 impl Frame {
-    /// A picture that ends at that time, and was not measured yet.
+    /// Returns a frame that ends at that time and was not measured yet.
     pub const fn unmeasured(now_millis: Millis, window_millis: f64) -> Self {
         Self {
             now_millis,
@@ -52,25 +52,25 @@ impl Frame {
         }
     }
 
-    /// The same, with times counted from its own where the base is too far from it.
+    /// Returns the frame with a new base if the present one is too far from its time.
     #[must_use]
     pub const fn near_base(self) -> Self {
         let is_far = self.now_millis.abs_diff(self.base_millis) > BASE_STEP_MILLIS.unsigned_abs();
         Self { base_millis: if is_far { base_millis(self.now_millis) } else { self.base_millis }, ..self }
     }
 
-    /// The left edge.
+    /// Returns the time at the left edge.
     pub const fn from_millis(&self) -> Millis {
         self.now_millis - self.window_millis as Millis
     }
 
-    /// One window left of the left edge: drawn from there, a picture is complete while its window grows.
+    /// Returns the time one window left of the left edge: a picture drawn from there stays complete while its window grows.
     pub const fn spare_from_millis(&self) -> Millis {
         self.from_millis() - self.window_millis as Millis
     }
 
-    /// From when until when dashed lines are drawn: more than the window, which may grow and moves on. Browsers draw no dashes along lines
-    /// as long as [`FAR`], but a whole line.
+    /// Returns the start and end of dashed lines. They are longer than the window, which may grow and moves on, but shorter than
+    /// [`FAR`]: browsers draw such long dashed lines as solid ones.
     pub const fn dashed_millis(&self) -> (Millis, Millis) {
         let spare = (2.0 * self.window_millis) as Millis;
         let begin = (self.now_millis - spare).div_euclid(LINE_STEP_MILLIS) * LINE_STEP_MILLIS;
@@ -83,14 +83,14 @@ impl Frame {
         (to_millis.unwrap_or(self.now_millis) - from_millis) as f64 * self.width / self.window_millis
     }
 
-    /// A time as a place on the axis, in seconds from the base.
+    /// Returns the position of a time on the axis, in seconds from the base.
     pub fn x(&self, at_millis: Millis) -> f64 {
         (at_millis - self.base_millis) as f64 / 1000.0
     }
 }
 
-/// Returns the moment from which times of a picture are counted that ends at that time. Patterns begin there: two pictures of the same
-/// moment look the same, whenever they were opened.
+/// Returns the base of the times of a picture that ends at that time. Patterns begin there: two pictures of the same moment look
+/// the same, regardless of when they were opened.
 const fn base_millis(now_millis: Millis) -> Millis {
     now_millis.div_euclid(BASE_STEP_MILLIS) * BASE_STEP_MILLIS
 }

@@ -1,18 +1,18 @@
-//! The look of each state in the picture: one table for every painter ([`super::bars::paint`]). CONTRIBUTING.md says what else a new state
-//! touches.
+//! The look of each state in the picture: one table for every painter ([`super::bars::paint`]). CONTRIBUTING.md lists the other
+//! places that a new state needs.
 
 use timeline::model::PodState;
 
 /// Look of a stretch of a pod's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PodLook {
-    /// Its state, while it belongs to its ReplicaSet.
+    /// The pod is in this state and belongs to its ReplicaSet.
     In(PodState),
-    /// It runs out of rotation.
+    /// The pod is out of rotation.
     Outside,
 }
 
-/// A colour of the theme, by the custom property that holds it.
+/// A colour of the theme, named after the custom property that holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
     /// Pods that are available.
@@ -31,7 +31,7 @@ pub enum Colour {
     Terminating,
     /// Pods out of rotation.
     Quarantine,
-    /// Strong lines.
+    /// Emphasised lines.
     Line,
 }
 
@@ -50,38 +50,37 @@ impl Colour {
         }
     }
 
-    /// The custom property of the style sheet.
+    /// Returns the custom property of the style sheet.
     pub const fn token(self) -> &'static str {
         self.token_and_dark().0
     }
 
-    /// The colour of the dark theme, for files without a style sheet.
+    /// Returns the colour of the dark theme, for files without a style sheet.
     pub const fn dark(self) -> &'static str {
         self.token_and_dark().1
     }
 
-    /// The colour as attributes of elements have it.
+    /// Returns the colour as a value of an attribute.
     pub fn var(self) -> String {
         format!("var({})", self.token())
     }
 }
 
-/// A pattern. Each belongs to a colour.
+/// A pattern with its colour.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pattern {
-    /// Its name, also that of the drawing.
+    /// Name of the pattern and of its element.
     pub name: &'static str,
     /// Its colour.
     pub colour: Colour,
-    /// By how many degrees it is turned. Dots are the same however they are turned; one that is not turned at all Firefox
-    /// does not repeat over the whole of a shape that is very wide, and one that is turned by 90 WebKit does not draw where time is
-    /// narrow.
+    /// Rotation in degrees. Dots look the same with any rotation, but browsers have faults: without rotation Firefox does not
+    /// repeat the pattern over the whole of a very wide shape, and with 90 degrees WebKit does not draw it where time is narrow.
     pub degrees: i32,
     /// Side of its square tile, in pixels.
     pub side: f64,
-    /// Share of the colour in the ground of the pattern.
+    /// Opacity of the colour in the background of the pattern.
     pub ground: f64,
-    /// Width of its stripe; a dot where it has none.
+    /// Width of the stripe; 0 for a dot.
     pub stripe: f64,
 }
 
@@ -89,13 +88,13 @@ impl Pattern {
     /// Stripes that rise to the right.
     pub const STRIPES: Self =
         Self { name: "stripes", colour: Colour::Terminating, degrees: 45, side: 6.0, ground: 0.3, stripe: 2.2 };
-    /// A hatch that falls to the right.
+    /// Hatching that falls to the right.
     pub const HATCH: Self =
         Self { name: "hatch", colour: Colour::Starting, degrees: -45, side: 5.0, ground: 0.2, stripe: 1.6 };
-    /// Dots.
+    /// A pattern of dots.
     pub const DOTS: Self =
         Self { name: "dots", colour: Colour::Ready, degrees: 180, side: 5.0, ground: 0.3, stripe: 0.0 };
-    /// Every pattern that an area is filled with.
+    /// Every pattern.
     pub const ALL: [&'static Self; 3] = [&Self::STRIPES, &Self::HATCH, &Self::DOTS];
 }
 
@@ -105,20 +104,20 @@ pub const DOT: f64 = 1.0;
 /// Filling of a shape.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fill {
-    /// So much of the colour.
+    /// The colour with this opacity.
     Tint(f64),
     /// A pattern.
     Pattern(&'static Pattern),
 }
 
-/// Shape of a stretch where there is room for shapes.
+/// Shape of a mark if there is room for shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A box.
     Bar,
     /// A dashed line through the middle.
     Thread,
-    /// An upright line where it begins.
+    /// A vertical line at the start.
     End,
 }
 
@@ -127,34 +126,34 @@ pub enum Form {
 pub struct Edge {
     /// Thickness of the lines, in pixels.
     pub width: f64,
-    /// Dashes and the room between them, in pixels; none for a whole line.
+    /// Length of dashes and gaps, in pixels; `None` for a solid line.
     pub dashes: Option<(f64, f64)>,
 }
 
-/// Ink of a look.
+/// Drawing of a look.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ink {
-    /// Colour that it is drawn in.
+    /// Colour of the look.
     pub colour: Colour,
-    /// Where there is room for shapes.
+    /// Shape if there is room for shapes.
     pub form: Form,
-    /// Filling where there is room for shapes.
+    /// Filling if there is room for shapes.
     pub roomy: Fill,
-    /// Filling where there is none.
+    /// Filling if there is no room for shapes.
     pub low: Fill,
-    /// Which part of a bar's height it takes where there is room.
+    /// Share of the bar's height if there is room.
     pub share: f64,
-    /// Lines along it where there is room.
+    /// Lines along the mark if there is room.
     pub edge: Option<Edge>,
 }
 
 impl PodLook {
-    /// Every look.
+    /// Returns every look.
     pub fn all() -> impl Iterator<Item = Self> {
         PodState::ALL.into_iter().map(Self::In).chain([Self::Outside])
     }
 
-    /// Its name: a class, for tests and style sheets.
+    /// Returns the name: a class, for tests and style sheets.
     pub const fn name(self) -> &'static str {
         match self {
             Self::In(state) => state.name(),
@@ -162,7 +161,7 @@ impl PodLook {
         }
     }
 
-    /// Returns its name in sentences.
+    /// Returns the name in sentences.
     pub const fn label(self) -> &'static str {
         match self {
             Self::In(state) => state.label(),
@@ -170,7 +169,7 @@ impl PodLook {
         }
     }
 
-    /// Returns its ink.
+    /// Returns the drawing of the look.
     pub const fn ink(self) -> Ink {
         match self {
             Self::In(PodState::Available) => tint(Colour::Available, 1.0),
@@ -220,7 +219,7 @@ mod tests {
     #[test]
     fn what_is_drawn_has_a_colour_that_each_theme_has() {
         for colour in PodLook::all().map(|look| look.ink().colour) {
-            // Light, dark by choice, dark by the browser.
+            // The light theme, the dark theme by choice, and the dark theme by the browser's setting.
             assert_eq!(TOKENS.matches(&format!("{}: #", colour.token())).count(), 3, "{colour:?}");
         }
     }

@@ -1,9 +1,9 @@
-//! Bands and slots: which ReplicaSets have a band, and which slot each pod keeps until it is gone.
+//! Bands and slots: selects the ReplicaSets that have a band, and assigns each pod a slot that it keeps until it is gone.
 
 use timeline::model::{Deployment, Pod, PodState, ReplicaSet};
 use timeline::{Millis, Model, Uid, order, rollout, words};
 
-/// A slot is free again this long after its pod was gone.
+/// Time after which the slot of a gone pod is free again.
 const REST_MILLIS: Millis = 900;
 
 /// A band of the score: one ReplicaSet, or the pods out of rotation.
@@ -11,11 +11,11 @@ const REST_MILLIS: Millis = 900;
 pub struct Band {
     /// Heading of the band.
     pub heading: BandHeading,
-    /// Pods that are not gone.
+    /// Number of pods that are not gone.
     pub living: u32,
     /// Number of rows that its pods need.
     pub slots: u32,
-    /// Its pods, each with its slot.
+    /// Pods of the band, each with its slot.
     pub pods: Vec<(Uid, u32)>,
 }
 
@@ -24,9 +24,9 @@ pub struct Band {
 pub struct BandHeading {
     /// The ReplicaSet; `None` for "Out of rotation".
     pub replica_set: Option<Uid>,
-    /// Revision it carries; `None` when unknown.
+    /// Revision of the ReplicaSet; `None` if unknown.
     pub revision: Option<u64>,
-    /// Revisions it carried before.
+    /// Earlier revisions of the ReplicaSet.
     pub was: Vec<u64>,
     /// Images of the template, joined.
     pub images: String,
@@ -34,26 +34,26 @@ pub struct BandHeading {
     pub hash: String,
     /// `spec.replicas`.
     pub desired: u32,
-    /// Pods of it that are available now.
+    /// Number of its pods that are available now.
     pub available: u32,
-    /// The one that is scaled up.
+    /// Whether this is the ReplicaSet that is scaled up.
     pub is_current: bool,
-    /// The ReplicaSet was deleted; of the pods out of rotation, that of one of them.
+    /// Whether the ReplicaSet was deleted; for the pods out of rotation, the ReplicaSet of one of them.
     pub is_removed: bool,
-    /// The Deployment does not control the ReplicaSet any more: its pods count for nobody here.
+    /// Whether the Deployment released the ReplicaSet, so that its pods do not count here any more.
     pub is_let_go: bool,
-    /// When the Deployment took the ReplicaSet over; what its pods did before is not shown. `None` where it created it.
+    /// Time at which the Deployment adopted the ReplicaSet; the earlier life of its pods is not shown. `None` if the Deployment created it.
     pub taken_over_millis: Option<Millis>,
 }
 
 impl BandHeading {
-    /// It is that of the pods out of rotation.
+    /// Returns whether this is the band of the pods out of rotation.
     pub const fn is_out(&self) -> bool {
         self.replica_set.is_none()
     }
 }
 
-/// The revision of a band: its number, or a word for the pods out of rotation, or one for a revision that is not known.
+/// Returns the name of a band's revision: its number, or one of two words for the pods out of rotation and for an unknown revision.
 pub fn revision_name(is_out: bool, revision: Option<u64>, [out, unknown]: [&str; 2]) -> String {
     match revision {
         _ if is_out => out.to_owned(),
@@ -62,8 +62,7 @@ pub fn revision_name(is_out: bool, revision: Option<u64>, [out, unknown]: [&str;
     }
 }
 
-/// The bands that have something to show since `from_millis`: by revision, the current one last, then the pods out of
-/// rotation.
+/// Returns the bands with content since `from_millis`: ordered by revision, the current one last, then the pods out of rotation.
 pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec<Band> {
     let current = rollout::current_set(model, deployment).map(|set| set.uid);
     let bands = model
@@ -86,7 +85,7 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
     let out = in_order(out.filter(|stay| is_in_view(stay, from_millis)));
     if !out.is_empty() {
         let (pods, slots) = assign_slots(&out);
-        // Another ReplicaSet may have adopted it since.
+        // Another ReplicaSet may have adopted the pod since.
         let is_left_behind =
             |pod: &Pod| pod.releases.last().is_some_and(|release| model.was_left_behind(pod, release.at_millis));
         let is_removed = out.iter().any(|(pod, ..)| is_left_behind(pod));
@@ -100,10 +99,10 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
     bands
 }
 
-/// A pod of a band, from when on it needs a slot, and when it left the band; `None` while it is there.
+/// A pod of a band, the time from which it needs a slot, and the time at which it left the band; `None` while it is in the band.
 type Stay<'m> = (&'m Pod, Millis, Option<Millis>);
 
-/// The stay of a pod in the band of a ReplicaSet, or in that of the pods out of rotation; `None` where it never was there.
+/// Returns the stay of a pod in the band of a ReplicaSet, or in the band out of rotation; `None` if the pod was never in it.
 fn stay(pod: &Pod, band: Option<Uid>, from: Millis) -> Option<Stay<'_>> {
     let mut left = None;
     each_stay(pod, band, &mut |_, until| left = Some(until));
@@ -118,8 +117,7 @@ fn is_in_view((.., left): &Stay<'_>, from_millis: Millis) -> bool {
     left.is_none_or(|at| at > from_millis)
 }
 
-/// Calls a function with each time in which a pod was in the band of a ReplicaSet, or in that of the pods out of rotation: since,
-/// until.
+/// Calls a function with the start and end of each stay of a pod in the band of a ReplicaSet, or in the band out of rotation.
 pub fn each_stay(pod: &Pod, replica_set: Option<Uid>, call: &mut dyn FnMut(Millis, Option<Millis>)) {
     each_place(pod, &mut |place, from, until| {
         if place == replica_set && until != Some(from) {
@@ -128,8 +126,8 @@ pub fn each_stay(pod: &Pod, replica_set: Option<Uid>, call: &mut dyn FnMut(Milli
     });
 }
 
-/// When a pod came into the band in which it is, and which band it left for that: that of a ReplicaSet, or `None` for the pods out of
-/// rotation. Nothing where it was in no other one.
+/// Returns the time at which a pod entered its present band, and the band it came from: a ReplicaSet, or `None` for the pods out
+/// of rotation. Returns nothing if the pod was in no other band.
 pub fn last_move(pod: &Pod) -> Option<(Millis, Option<Uid>)> {
     let (mut before, mut last) = (None, None);
     each_place(pod, &mut |place, from, _| {
@@ -139,16 +137,16 @@ pub fn last_move(pod: &Pod) -> Option<(Millis, Option<Uid>)> {
     last
 }
 
-/// Calls a function with each band that a pod was in, in order, and since and until when: the ReplicaSet, or `None` for the pods out of
-/// rotation. A page's program would pay for an iterator in bytes.
+/// Calls a function with each band of a pod in order, with start and end: the ReplicaSet, or `None` for the pods out of rotation.
+/// A callback, because an iterator would add bytes to the page's program.
 fn each_place(pod: &Pod, call: &mut dyn FnMut(Option<Uid>, Millis, Option<Millis>)) {
-    // One that changed hands without a release was seen after that.
+    // A pod that changed its owner without an observed release was first observed afterwards.
     let first = if pod.releases.is_empty() { pod.owner.or(pod.replica_set()) } else { pod.replica_set() };
     let (mut place, mut from) = (first, Millis::MIN);
     for release in &pod.releases {
         let out = release.at_millis;
         if release.adopted.is_some_and(|(at, set)| at == out && place == Some(set)) {
-            continue; // it was never away
+            continue; // it never left
         }
         call(place, from, Some(out));
         (place, from) = (None, out);
@@ -162,11 +160,11 @@ fn each_place(pod: &Pod, call: &mut dyn FnMut(Option<Uid>, Millis, Option<Millis
     call(place, from, None);
 }
 
-/// Slots are given over the whole life of the ReplicaSet, so that none moves when an old pod leaves the picture.
+/// Assigns slots over the whole life of the ReplicaSet, so that no pod moves when an old one leaves the picture.
 fn band(deployment: Uid, set: &ReplicaSet, stays: &[Stay<'_>], is_current: bool, from_millis: Millis) -> Band {
     let mut placed = assign_slots(stays).0;
     let mut seen = stays.iter().map(|stay| is_in_view(stay, from_millis));
-    placed.retain(|_| seen.next().unwrap_or(false)); // placed in the order of the pods
+    placed.retain(|_| seen.next().unwrap_or(false)); // in the order of the pods
     let slots = placed.iter().map(|(_, slot)| slot + 1).max().unwrap_or(0);
     let count = |is_counted: fn(PodState) -> bool| {
         let is_mine = |(pod, ..): &&Stay<'_>| pod.owner == Some(set.uid) && is_counted(pod.state());
@@ -189,7 +187,7 @@ fn band(deployment: Uid, set: &ReplicaSet, stays: &[Stay<'_>], is_current: bool,
     Band { heading, living, slots, pods: placed }
 }
 
-/// When a Deployment took over a ReplicaSet that another one, or nobody, controlled before.
+/// Returns the time at which a Deployment adopted a ReplicaSet that had another owner or none before.
 pub fn taken_over(set: &ReplicaSet, deployment: Uid) -> Option<Millis> {
     let is_other = set.owners.first() != Some(&deployment)
         || set.owner_changes.first().is_some_and(|(_, owner)| *owner == Some(deployment));
@@ -197,11 +195,10 @@ pub fn taken_over(set: &ReplicaSet, deployment: Uid) -> Option<Millis> {
     changes.find(|(_, owner)| *owner == Some(deployment)).map(|(at, _)| *at)
 }
 
-/// Gives each pod, in the order in which their stays begin, the first slot that is free; slots rest a moment before they are
-/// used again.
+/// Gives each pod, in the order in which their stays begin, the first free slot. Slots stay unused for a short time after a pod.
 fn assign_slots(stays: &[Stay<'_>]) -> (Vec<(Uid, u32)>, u32) {
     let mut free_at: Vec<Millis> = Vec::new();
-    // When the next one is free: most pods stay, and need no look at the slots.
+    // Time at which the next slot becomes free: most pods stay, so that the slots need no search.
     let mut next_free = Millis::MAX;
     let mut placed = Vec::with_capacity(stays.len());
     for (pod, from, to) in stays {
@@ -241,7 +238,7 @@ mod tests {
         }
     }
 
-    /// A ReplicaSet that the Deployment let go still has its own figures.
+    /// A released ReplicaSet still shows its own counts.
     #[test]
     fn a_replica_set_that_was_let_go_is_counted_as_what_it_is() {
         let set = |owner: Option<Uid>| ReplicaSet {
@@ -268,7 +265,7 @@ mod tests {
             ..set(Some(mine))
         };
         assert_eq!(taken_over(&taken, mine), Some(6));
-        // Released and taken back.
+        // Released and adopted again.
         let back = ReplicaSet { owners: vec![mine], ..taken };
         assert_eq!(taken_over(&back, mine), None);
     }
@@ -309,7 +306,7 @@ mod tests {
         assert_eq!(came(&[back, release(30, None)]), Some((30, Some(first))));
         let other = release(10, Some((20, second)));
         assert_eq!(came(&[other, release(30, None)]), Some((30, Some(second))));
-        // From one to another at once, and one that was never away.
+        // Moved from one ReplicaSet to another at once, and a pod that never left.
         assert_eq!(came(&[release(10, Some((10, second)))]), Some((10, Some(first))));
         assert_eq!(came(&[back, release(30, Some((30, first)))]), Some((20, None)));
     }

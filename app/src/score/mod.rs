@@ -1,5 +1,5 @@
-//! The score: time runs to the right, now is the line at the right edge, one band per ReplicaSet, one bar per pod. Pure geometry and
-//! its painters, the same on the server and in the browser.
+//! The score: time runs to the right, the right edge is now, one band per ReplicaSet, one bar per pod. Contains the geometry and
+//! its painters, which are the same on the server and in the browser.
 //!
 //! ```text
 //!   model ─► lanes (bands, slots) ─► places (pixels) ─► scene: bars, ribbon, budget as marks and objects

@@ -1,16 +1,16 @@
-//! Motion: bands move to their new places once, within a moment. Pure: the browser's clock is an argument.
+//! Motion: bands move to their new positions in a short animation. Pure: the browser's clock is an argument.
 
 use super::places::BandPlace;
 
 /// Duration of a move, in milliseconds.
 const MOVE_MILLIS: f64 = 280.0;
 
-/// Bands on their way.
+/// Bands during a move.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Motion {
-    /// Where they were when the move began.
+    /// Positions at the start of the move.
     from: Vec<(u128, BandPlace)>,
-    /// Where they go.
+    /// Positions at the end of the move.
     to: Vec<(u128, BandPlace)>,
     began: f64,
     /// Completed share of the move.
@@ -18,13 +18,13 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Where a band is now that belongs at `target`. A band that was not there appears in its place.
+    /// Returns the present position of a band whose final position is `target`. A new band appears there at once.
     pub fn place(&self, key: u128, target: BandPlace) -> BandPlace {
         let from = self.from.iter().find(|(known, _)| *known == key).map(|(_, place)| *place);
         from.filter(|_| self.share < 1.0).map_or(target, |from| interpolate(from, target, self.share))
     }
 
-    /// Bands belong elsewhere now: a move begins, from where they are.
+    /// Starts a move from the present positions to new ones.
     pub fn head_for(&mut self, targets: Vec<(u128, BandPlace)>, is_still: bool, clock: f64) {
         if targets == self.to {
             return;
@@ -36,7 +36,7 @@ impl Motion {
         self.share = if is_still { 1.0 } else { 0.0 };
     }
 
-    /// Time passes; true while bands move.
+    /// Advances the clock; returns whether bands still move.
     pub fn advance(&mut self, clock: f64) -> bool {
         if self.share >= 1.0 || self.from.is_empty() {
             return false;
@@ -77,7 +77,7 @@ mod tests {
         assert!(motion.advance(1_140.0));
         let halfway = motion.place(1, place(100.0)).top;
         assert!((50.0..100.0).contains(&halfway), "{halfway}");
-        // Another change in the middle goes on from there.
+        // Another change during a move continues from the present positions.
         motion.head_for(vec![(2, place(0.0)), (1, place(200.0))], false, 1_140.0);
         assert_eq!(motion.place(1, place(200.0)).top, halfway);
         assert!(motion.advance(1_420.0));

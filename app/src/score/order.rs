@@ -1,4 +1,4 @@
-//! In which order the table of pods is. Pure.
+//! The order of the pod table. Pure.
 
 use std::cmp::Ordering;
 
@@ -9,26 +9,26 @@ use super::scene::{KeyedList, PodHead};
 pub enum PodColumn {
     /// The name of the pod.
     Name,
-    /// The revision of its band.
+    /// The revision of the pod's band.
     Revision,
-    /// Its state, in the order of a pod's life.
+    /// The state, in the order of a pod's life.
     State,
-    /// Since when it is in that state.
+    /// The time since which the pod has been in that state.
     Since,
 }
 
-/// An order of the table of pods. Until one is chosen the table is in the order of the picture; of many pods the most urgent
-/// ones of each band are first.
+/// An order of the pod table. Until the viewer chooses one, the table has the order of the picture; with many pods the most
+/// urgent ones of each band are first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PodOrder {
     /// The column that pods are sorted by.
     pub column: PodColumn,
-    /// The other way round.
+    /// Whether the order is descending.
     pub is_descending: bool,
 }
 
 impl PodOrder {
-    /// The order after somebody chose a column: by it, and the other way round where the order is by it already.
+    /// Returns the order after a click on a column: by this column, or reversed if it is the present one.
     pub fn after_click(before: Option<Self>, column: PodColumn) -> Self {
         let is_descending = before == Some(Self { column, is_descending: false });
         Self { column, is_descending }
@@ -45,9 +45,9 @@ impl PodOrder {
         format!("Sorted by {by}, {}", if self.is_descending { turned } else { first })
     }
 
-    /// Puts rows into this order. Those that the column does not tell apart are in the order of their names.
+    /// Sorts rows by this order. Rows with equal values are sorted by name.
     pub fn sort(self, rows: &mut KeyedList<PodHead>) {
-        // One by one: the standard library's way would be a part of the program that grows with every type.
+        // Insertion one by one: the standard library's sort would add code to the program for every type.
         let mut sorted = Vec::with_capacity(rows.len());
         for row in rows.drain(..) {
             let at = sorted.partition_point(|known| self.compare(known, &row) == Ordering::Less);
@@ -57,7 +57,7 @@ impl PodOrder {
     }
 
     fn compare(self, (a_key, a): &(u128, PodHead), (b_key, b): &(u128, PodHead)) -> Ordering {
-        // Numbers, and words after them.
+        // Numbers first, then words.
         let revision = |head: &PodHead| (head.is_out(), head.revision.is_none(), head.revision);
         let by_column = match self.column {
             PodColumn::Name => Ordering::Equal,

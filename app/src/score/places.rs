@@ -1,36 +1,34 @@
-//! Where bands and rows are: rows shrink until all bands fit, then bands that matter less shrink, and only then the picture
-//! scrolls.
+//! Positions of bands and rows. If the bands do not fit, rows shrink first, then less important bands; after that the picture scrolls.
 
 use super::lanes::Band;
 
-/// More pods than this are not shown one by one any more.
+/// Largest number of pods that are shown one by one.
 const MOST_BARS: usize = 500;
-/// Rows that would be flatter than this are shared by pods: the band is a ribbon.
+/// Lowest row of a single pod, in pixels. In lower rows pods share a row: the band is a ribbon.
 const FLATTEST_ROW: f64 = 1.25;
-/// Where there are many pods, rows that a zoom made this high show them one by one again.
+/// With many pods, rows that a zoom made this high show pods one by one again.
 const OPENED_ROW: f64 = 1.6;
-/// Heights, in pixels.
+/// Largest height of a row, in pixels.
 const TALLEST_ROW: f64 = 44.0;
-/// Where there is more room, rows are as much taller: no row has more than this part of it.
+/// With more room, rows grow up to this part of it.
 const ROWS_IN_ROOM: f64 = 16.0;
-/// A band with more room than its rows need lets them grow to this.
+/// If a band has more room than its rows need, they grow up to this height.
 const LEGIBLE_ROW: f64 = 16.0;
 const TALLEST_BAR: f64 = 24.0;
 /// Bars lower than this have no room for edges.
 const LOW_BAR: f64 = 6.0;
 /// Rows lower than this have no room between bars.
 const TIGHT_ROW: f64 = 2.0;
-/// Smallest heights of the rows of a band: of the current one and the one that it replaces, of others, of those out of rotation.
+/// Smallest heights of the rows of a band: of the current one and its predecessor, of others, and of the pods out of rotation.
 const LEAST_BAND: f64 = 56.0;
 const LEAST_OTHER: f64 = 14.0;
 const LEAST_OUT: f64 = 24.0;
 
-/// Room for the bands that is as high as this is that of a large window; where they leave so much of it, the table of pods has
-/// the rest.
+/// Height of the room for bands in a large window. The pod table uses the rest if the bands leave enough of it.
 const LARGE_ROOM: f64 = 560.0;
 const LEAST_SPARE: f64 = 220.0;
 
-/// Where a band is, in pixels.
+/// Position of a band, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BandPlace {
     /// Upper edge of the band.
@@ -43,24 +41,24 @@ pub struct BandPlace {
     pub first: f64,
 }
 
-/// A band and where it is.
+/// A band with its position.
 pub struct PlacedBand {
-    /// The ReplicaSet, or the pods out of rotation, that the band shows.
+    /// The band of a ReplicaSet, or of the pods out of rotation.
     pub band: Band,
-    /// Where it is in the picture.
+    /// Position in the picture.
     pub place: BandPlace,
-    /// Its pods share rows.
+    /// Whether its pods share rows.
     pub is_ribbon: bool,
 }
 
 /// Room for the shapes of states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Density {
-    /// For their shapes and edges.
+    /// Enough for shapes and edges.
     Roomy,
-    /// For their colours.
+    /// Enough for colours only.
     Low,
-    /// For their colours, without room between bars.
+    /// Enough for colours only, without room between bars.
     Tight,
 }
 
@@ -68,7 +66,7 @@ pub enum Density {
 const AIRY: (f64, f64) = (12.0, 10.0);
 const CLOSE: (f64, f64) = (6.0, 6.0);
 
-/// Stacks the bands into `height` pixels as far as they can shrink. Where there is room, rows are `scale` times as tall.
+/// Stacks the bands into `height` pixels, as far as they can shrink. With enough room, rows are `scale` times as tall.
 pub fn places(bands: &[Band], height: f64, scale: f64) -> Vec<BandPlace> {
     let replaced = replaced(bands);
     let is_main = |(index, band): (usize, &Band)| band.heading.is_current || Some(index) == replaced;
@@ -98,10 +96,10 @@ pub fn places(bands: &[Band], height: f64, scale: f64) -> Vec<BandPlace> {
     bands.iter().zip(leasts).map(place).collect()
 }
 
-/// The height of rows with which bands fit that are no lower than they may be.
+/// Returns the height of rows with which all bands fit, without bands lower than their least height.
 fn row(bands: &[Band], leasts: &[f64], room: f64, tallest: f64) -> f64 {
     let mut row = tallest;
-    // Lower rows make more bands as low as they may be, which leaves less room for the others: at most once for each band.
+    // Lower rows bring more bands to their least height, which leaves less room for the others: at most one iteration for each band.
     for _ in 0..=bands.len() {
         let (mut left, mut rows) = (room, 0.0);
         for (band, least) in bands.iter().zip(leasts) {
@@ -124,7 +122,7 @@ fn slots(band: &Band) -> f64 {
     f64::from(band.slots.max(1))
 }
 
-/// The window has nothing of a band: one line is enough for it. Pods of the current revision are about to come.
+/// Returns whether a band has no pods in the window, so that one line is enough. The current revision is not empty: its pods will appear.
 const fn is_empty(band: &Band) -> bool {
     band.slots == 0 && !band.heading.is_current
 }
@@ -138,7 +136,7 @@ fn comfortable_height(band: &Band) -> f64 {
     }
 }
 
-/// The band that the current one replaces: the one with most pods, of those the latest.
+/// Returns the band that the current one replaces: the one with most pods, of equal ones the latest.
 fn replaced(bands: &[Band]) -> Option<usize> {
     let is_other = |band: &Band| !band.heading.is_current && !band.heading.is_out() && !is_empty(band);
     let others = bands.iter().enumerate().filter(|(_, band)| is_other(band));
@@ -147,25 +145,25 @@ fn replaced(bands: &[Band]) -> Option<usize> {
         .map(|(index, _)| index)
 }
 
-/// Bands of that height leave so much of a large window's room free that the table of pods has place below them.
+/// Returns whether bands of that height leave enough of a large window's room for the pod table below them.
 pub fn has_spare(room: f64, height: f64) -> bool {
     height > 0.0 && room >= LARGE_ROOM && room - height >= LEAST_SPARE
 }
 
-/// So many pods that they are not shown one by one, unless the viewer zooms in.
+/// Returns whether pods are too many to show one by one, unless the viewer zooms in.
 pub const fn is_crowd(pods: usize) -> bool {
     pods > MOST_BARS
 }
 
-/// The rows of a band are shared by pods: so many that none can be seen alone. `is_opened`: the viewer zoomed in.
+/// Returns whether the pods of a band share rows because single pods would be too small. `is_opened`: the viewer zoomed in.
 pub fn is_ribbon(place: BandPlace, pods: usize, is_opened: bool) -> bool {
     if is_crowd(pods) { !is_opened || place.row < OPENED_ROW } else { place.row < FLATTEST_ROW }
 }
 
-/// Height of a bar in a row.
+/// Returns the height of a bar in a row.
 pub fn bar_height(row: f64) -> f64 {
     let gap = (row * 0.3).min((row - TIGHT_ROW) * 0.75).max(0.0);
-    // Not `clamp`: its complaint about wrong bounds brings the formatting of floating point numbers along.
+    // Not `clamp`: its panic message would add the formatting of floating point numbers to the program.
     (row - gap).max(1.0).min(TALLEST_BAR.max(row * TALLEST_BAR / TALLEST_ROW))
 }
 

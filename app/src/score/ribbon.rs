@@ -1,5 +1,5 @@
-//! The ribbon: a band of so many pods that none can be seen alone. Neighbours share a row, in which counts per state are
-//! stacked: where the rows of these pods would be, in their order and their colours.
+//! The ribbon: a band with too many pods to show them one by one. Neighbours share a row, which stacks the counts per state. The
+//! shared rows have the place, order and colours of the rows of these pods.
 
 use timeline::model::{Pod, PodState};
 use timeline::{Millis, order};
@@ -9,8 +9,7 @@ use super::frame::Frame;
 use super::ink::PodLook;
 use super::places::{Density, PlacedBand};
 
-/// The states of a row from top to bottom: pods that are there for long lie above those that come and go, as in rows of
-/// their own.
+/// The states of a row from top to bottom: long-lived pods lie above short-lived ones, as in rows of their own.
 const LAYERS: [PodLook; 9] = [
     PodLook::In(PodState::Available),
     PodLook::In(PodState::Finished),
@@ -22,7 +21,7 @@ const LAYERS: [PodLook; 9] = [
     PodLook::In(PodState::Terminating),
     PodLook::Outside,
 ];
-/// Height of a row that pods share, in pixels, about.
+/// Approximate height of a shared row, in pixels.
 const SHARED_ROW: f64 = 16.0;
 
 type Counts = [u32; LAYERS.len()];
@@ -30,7 +29,7 @@ type Counts = [u32; LAYERS.len()];
 /// Upper and lower edge of a layer in its row.
 type Span = (f64, f64);
 
-/// The ribbon of one band: pods with their slots.
+/// Returns the ribbon of one band: pods with their slots.
 pub fn marks(one: &PlacedBand, pods: &[(&Pod, u32)], frame: Frame) -> Vec<BarMark> {
     let slots = one.band.slots.max(1);
     let whole = (one.place.row * f64::from(slots)).round().max(1.0);
@@ -59,7 +58,7 @@ pub fn marks(one: &PlacedBand, pods: &[(&Pod, u32)], frame: Frame) -> Vec<BarMar
     marks
 }
 
-/// One row of pods that share it: a mark for as long as a layer keeps its place.
+/// Adds the marks of one shared row: a mark for each time in which a layer keeps its position.
 fn shared_row(
     marks: &mut Vec<BarMark>,
     moves: Vec<(Millis, usize, bool)>,
@@ -86,7 +85,7 @@ fn shared_row(
     for (at, layer, is_more) in
         order::sort_by(moves, |(at, layer, is_more)| (*at, (*layer * 2 + usize::from(!is_more)) as u128))
     {
-        // What lasts for less than a pixel is not drawn.
+        // States shorter than a pixel are not drawn.
         if shown.is_none_or(|since| frame.width_of(since, Some(at)) >= 1.0)
             && let Some(since) = shown.replace(at)
         {
@@ -102,7 +101,7 @@ fn shared_row(
     }
 }
 
-/// Where each layer is in a row with so many seats, in whole pixels: what is there can be seen, however little it is.
+/// Returns the position of each layer in a row with so many slots, in whole pixels. Each layer with a pod has at least one pixel.
 fn stacked(counts: &Counts, seats: f64, height: f64) -> [Option<Span>; LAYERS.len()] {
     let share = |count: u32| f64::from(count) * height / seats.max(1.0);
     let is_thin = |count: u32| count > 0 && share(count) < 1.0;

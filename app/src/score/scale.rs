@@ -1,39 +1,39 @@
-//! The time axis: which stretch of time is shown, and where its ticks are.
+//! The time axis: the shown stretch of time, and its ticks.
 
 use timeline::model::{Deployment, Rollout};
 use timeline::{Millis, Model, rollout};
 
-/// Shown before the rollout began.
+/// Time shown before the start of a rollout.
 const LEAD_MILLIS: f64 = 3_000.0;
-/// The most that is shown.
+/// Longest time shown.
 const LONGEST_MILLIS: f64 = 600_000.0;
-/// Windows that a viewer may zoom to.
+/// Narrowest and widest window for a viewer's zoom.
 const NARROWEST_MILLIS: f64 = 500.0;
 const WIDEST_MILLIS: f64 = 86_400_000.0;
-/// Before and after a rollout that is over, this part of how long it took is shown, and no less than this.
+/// Time shown before and after an ended rollout: this part of its duration, at least [`LEAST_AROUND_MILLIS`].
 const AROUND_PART: Millis = 10;
 const LEAST_AROUND_MILLIS: Millis = 300;
-/// Part of the way to another width that is left after a millisecond: half of it after 90. Whole powers, because others would cost
-/// 2 KB of program. Below [`CLOSE_MILLIS`] the rest is skipped.
+/// Remaining part of the way to a new width after a millisecond: half of it after 90. Whole powers, because others would add 2 KB
+/// to the program. Below [`CLOSE_MILLIS`] the rest is skipped.
 const LEFT_EACH_MILLI: f64 = 0.992_327_946_3;
 const CLOSE_MILLIS: f64 = 50.0;
-/// Shown when nothing is rolling out.
+/// Window while nothing is rolling out.
 const STABLE_MILLIS: f64 = 60_000.0;
-/// A rollout that is over stays fitted for this long.
+/// Time for which the window stays fitted to an ended rollout.
 const AFTERGLOW_MILLIS: f64 = 30_000.0;
-/// Windows of a rollout that goes on, in seconds: it grows from one to the next, so that between these times pass at one speed.
+/// Windows during a rollout, in seconds: the window grows from one to the next, so that time passes at a constant speed in between.
 const WINDOWS: [f64; 18] = [
     12.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0, 75.0, 90.0, 120.0, 150.0, 180.0, 240.0, 300.0, 400.0, 500.0, 600.0,
 ];
-/// Steps between ticks that read well, in seconds.
+/// Steps between ticks that are easy to read, in seconds.
 const STEPS: [i64; 14] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600];
-/// The largest picture that every browser paints: a side, and all of it.
+/// Largest picture that every browser paints: one side, and the area.
 const MOST_SIDE: f64 = 8_192.0;
 const MOST_PIXELS: f64 = 16_000_000.0;
-/// Room that a tick's words need, in pixels.
+/// Room for the text of a tick, in pixels.
 const TICK_WIDTH: f64 = 96.0;
 
-/// Returns the window that ends now: the whole current rollout, or the last minute when nothing goes on.
+/// Returns the window that ends now: the whole current rollout, or the last minute if nothing is rolling out.
 pub fn window_millis(model: &Model, deployment: Option<&Deployment>, now_millis: Millis) -> f64 {
     let since = |at: Millis| (now_millis - at) as f64;
     let is_fitted = |rollout: &&Rollout| rollout.completed_millis.is_none_or(|at| since(at) <= AFTERGLOW_MILLIS);
@@ -49,17 +49,17 @@ fn stepped(wanted_millis: f64) -> Option<f64> {
     WINDOWS.map(|seconds| seconds * 1_000.0).into_iter().find(|window| *window >= wanted_millis)
 }
 
-/// A rollout that is over.
+/// A rollout that ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedRollout {
-    /// When it began, or since when it is known.
+    /// Start of the rollout, or the time since which it is known.
     pub began_millis: Millis,
-    /// When the last pod or ReplicaSet of the Deployment changed, which is no sooner than its end.
+    /// Last change of a pod or ReplicaSet of the Deployment, not before the end of the rollout.
     pub settled_millis: Millis,
 }
 
 impl EndedRollout {
-    /// The last rollout of a Deployment; `None` while it goes on.
+    /// Returns the last rollout of a Deployment; `None` if it is still going on.
     pub fn from_model(model: &Model, deployment: &Deployment) -> Option<Self> {
         let last = deployment.rollouts.last()?;
         let ended = last.ended_millis().or(deployment.deleted_millis)?;
@@ -77,13 +77,13 @@ impl EndedRollout {
         if part < LEAST_AROUND_MILLIS { LEAST_AROUND_MILLIS } else { part }
     }
 
-    /// The last moment shown.
+    /// Returns the last time shown.
     pub const fn until_millis(self) -> Millis {
         self.settled_millis + self.around_millis()
     }
 
-    /// Width of the visible time that ends then: from a little before the begin of the rollout. While it plays, the window grows in
-    /// steps.
+    /// Returns the width of the window that ends at `now_millis` and begins a little before the rollout. During playback the
+    /// window grows in steps.
     pub fn window_millis(self, now_millis: Millis) -> f64 {
         let wanted = (now_millis - self.began_millis + self.around_millis()) as f64;
         let grown = stepped(wanted).filter(|_| now_millis < self.settled_millis);
@@ -91,7 +91,7 @@ impl EndedRollout {
     }
 }
 
-/// Returns the window that fits, ending at that time: that of a rollout that is over, or of the present.
+/// Returns the fitting window that ends at that time: of an ended rollout, or of the present.
 pub fn fitting_millis(
     over: Option<EndedRollout>,
     model: &Model,
@@ -101,24 +101,24 @@ pub fn fitting_millis(
     over.map_or_else(|| window_millis(model, deployment, now_millis), |over| over.window_millis(now_millis))
 }
 
-/// A window that a viewer made wider or narrower by that factor.
+/// Returns the window after a viewer's zoom by that factor.
 pub fn zoomed(window_millis: f64, factor: f64) -> f64 {
     (window_millis * factor).clamp(NARROWEST_MILLIS, WIDEST_MILLIS)
 }
 
-/// The window on its way to the width that is wanted, `passed_millis` later: as fast with few frames per second as with many.
+/// Returns the window on its way to the wanted width, `passed_millis` later. The speed does not depend on the frame rate.
 pub fn glided(window_millis: f64, wanted_millis: f64, passed_millis: f64) -> f64 {
     let left = (wanted_millis - window_millis) * LEFT_EACH_MILLI.powi(passed_millis.max(0.0).round() as i32);
     if left.abs() < CLOSE_MILLIS { wanted_millis } else { wanted_millis - left }
 }
 
-/// Pixels to paint per pixel of the page: as many as the screen has, but no more than browsers can.
+/// Returns the number of painted pixels per pixel of the page: that of the screen, limited to the size that browsers can paint.
 pub fn sharpness(ratio: f64, width: f64, height: f64) -> f64 {
     let all = (MOST_PIXELS / (width * height).max(1.0)).sqrt();
     ratio.min(MOST_SIDE / width.max(1.0)).min(MOST_SIDE / height.max(1.0)).min(all)
 }
 
-/// Times of the ticks in the window before `now_millis`, whole multiples of a step that reads well.
+/// Returns the times of the ticks in the window before `now_millis`: multiples of a step that is easy to read.
 pub fn ticks(now_millis: Millis, window_millis: f64, width: f64) -> Vec<Millis> {
     let seconds = (window_millis / 1000.0) as i64;
     let most = (width / TICK_WIDTH).max(1.0) as i64;
@@ -166,7 +166,7 @@ pub(crate) mod tests {
         assert_eq!(WINDOWS.last().map(|seconds| seconds * 1_000.0), Some(LONGEST_MILLIS));
     }
 
-    /// A Deployment whose first rollout began after a second and is not complete.
+    /// Returns a Deployment whose first rollout began after a second and is not complete.
     pub(crate) fn rolling_out(deleted_millis: Option<Millis>) -> Deployment {
         let rollout = Rollout { revision: 1, started_millis: Some(1_000), ..Rollout::default() };
         Deployment { uid: Uid::from_bits(1), rollouts: vec![rollout], deleted_millis, ..Deployment::default() }

@@ -1,5 +1,5 @@
-//! The scene: everything that the picture of a Deployment shows, as objects with keys. Pure: the timeline, the time and the size of
-//! the picture go in, the same on the server and in the browser.
+//! The scene: everything that the picture of a Deployment shows, as objects with keys. Pure: computed from the timeline, the time
+//! and the size of the picture, with the same result on the server and in the browser.
 
 use std::collections::HashSet;
 
@@ -18,13 +18,13 @@ use super::places::{self, BandPlace, PlacedBand};
 use super::ribbon;
 use crate::score::motion::Motion;
 
-/// Rows of the table for each band among many pods: pods that are not available, the most urgent ones.
+/// Largest number of table rows for each band with many pods: the most urgent of the pods that are not available.
 const MOST_ROWS: usize = 100;
-/// Lines of the story that are shown; older ones stay in the timeline document.
+/// Number of shown lines of the story; older ones stay in the timeline document.
 const MOST_LINES: usize = 80;
-/// A pod first seen this long ago is not announced as born.
+/// Time for which a pod counts as new after it was first seen.
 const NEWBORN_MILLIS: Millis = 3_000;
-/// A pod that was released or adopted this long ago is still on its way to its new band.
+/// Time for which a released or adopted pod moves to its new band.
 const TRAVEL_MILLIS: Millis = 1_000;
 
 /// Objects with their keys, in order.
@@ -33,46 +33,46 @@ pub type KeyedList<T> = Vec<(u128, T)>;
 /// Everything that the picture shows.
 #[derive(Default)]
 pub struct Scene {
-    /// The grounds of the bands, and what stands beside them.
+    /// The backgrounds of the bands, and their headings.
     pub bands: KeyedList<BandRow>,
-    /// Bars as elements: a pod's, or a ribbon's.
+    /// Bars as elements: those of a pod or of a ribbon.
     pub bars: KeyedList<Bars>,
-    /// Bars that are painted instead: many pods.
+    /// Bars that are painted on a canvas: many pods.
     pub marks: Vec<BarMark>,
-    /// The pods as they are now.
+    /// The pods in their present state.
     pub heads: KeyedList<PodHead>,
-    /// Where the heads of these pods are.
+    /// Positions of the heads of these pods.
     pub spots: KeyedList<HeadPlace>,
-    /// Beside each ribbon, what there is now.
+    /// The present states beside each ribbon.
     pub columns: KeyedList<Vec<BarMark>>,
-    /// Stretches that nobody saw.
+    /// Stretches of time that were not observed.
     pub gaps: KeyedList<GapArea>,
     /// The pods as a table.
     pub table: KeyedList<PodHead>,
-    /// Of many pods, the table has those that are not available, but for so many of them. `None` where it has all pods.
+    /// With many pods the table lists those that are not available; this is the number of those left out. `None` if it lists all pods.
     pub unlisted: Option<usize>,
     /// The story, oldest first.
     pub story: KeyedList<Line>,
-    /// Its lines that stand out, as points on the axis.
+    /// Important lines of the story, as points on the axis.
     pub points: KeyedList<Line>,
     /// Pods over time against the limits.
     pub strip: Strip,
-    /// Where the bands belong, once they stop moving.
+    /// Final positions of the bands after a move.
     pub targets: Vec<(u128, BandPlace)>,
     /// Number of pods that are in view.
     pub pods: usize,
     /// Height of all bands, in pixels.
     pub bands_height: f64,
-    /// Height of the picture, in pixels: no less than that of the room that it is drawn for.
+    /// Height of the picture, in pixels: at least that of its room.
     pub height: f64,
 }
 
 /// A band: one ReplicaSet, or the pods out of rotation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BandRow {
-    /// Where it is in the picture.
+    /// Position in the picture.
     pub place: BandPlace,
-    /// Its pods share rows.
+    /// Whether its pods share rows.
     pub is_ribbon: bool,
     /// Heading of the band.
     pub heading: BandHeading,
@@ -83,61 +83,61 @@ pub struct BandRow {
 pub struct Bars {
     /// The pod; `None` for a ribbon.
     pub pod: Option<Uid>,
-    /// Distance from the top, in pixels: roomy bars are drawn around their own middle.
+    /// Distance from the top, in pixels: the coordinates of roomy bars are relative to their middle.
     pub shift: f64,
-    /// The marks that the bars consist of.
+    /// The marks of the bars.
     pub marks: Vec<BarMark>,
 }
 
-/// A pod as it is now.
+/// A pod in its present state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PodHead {
     /// UID of the pod.
     pub uid: Uid,
     /// Name of the pod.
     pub name: String,
-    /// Its state, and since when.
+    /// State of the pod.
     pub state: PodState,
-    /// Since when it is in that state.
+    /// Time since which the pod has been in that state.
     pub since_millis: Millis,
-    /// Why it is not well.
+    /// Reason why it is not well.
     pub reason: String,
-    /// ReplicaSet of its band; `None` where that is "Out of rotation".
+    /// ReplicaSet of its band; `None` for "Out of rotation".
     pub replica_set: Option<Uid>,
-    /// Revision of its band, where it has one.
+    /// Revision of its band; `None` if unknown.
     pub revision: Option<u64>,
-    /// It was just made.
+    /// Whether the pod was just created.
     pub is_newborn: bool,
-    /// It is in the other band now.
+    /// Whether the pod is in another band now.
     pub is_elsewhere: bool,
-    /// Its row is shared with others.
+    /// Whether its row is shared with others.
     pub is_shared: bool,
 }
 
 impl PodHead {
-    /// Its band is that of the pods out of rotation.
+    /// Returns whether its band is that of the pods out of rotation.
     pub const fn is_out(&self) -> bool {
         self.replica_set.is_none()
     }
 }
 
-/// Place of a head, in pixels.
+/// Position of a head, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HeadPlace {
-    /// Middle of the head, in pixels from the top of the picture.
+    /// Middle of the head, from the top of the picture.
     pub y: f64,
     /// Height of its row.
     pub row: f64,
-    /// Distance to its place in its former band, for a pod that was just released or adopted.
+    /// Distance to its position in its former band, for a pod that was just released or adopted.
     pub came_from: Option<f64>,
 }
 
-/// A stretch of time that was not seen, or is not kept.
+/// A stretch of time that was not observed, or that is no longer stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GapArea {
-    /// Where it begins, in seconds from the base.
+    /// Start, in seconds from the base.
     pub at: f64,
-    /// Where it ends, in seconds from the base.
+    /// End, in seconds from the base.
     pub to: f64,
     /// Explanation of the gap.
     pub words: &'static str,
@@ -168,7 +168,7 @@ pub fn count_looks(
     counts
 }
 
-/// Draws a Deployment.
+/// Computes the scene of a Deployment.
 pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, motion: &Motion) -> Scene {
     let story = story(&said.story);
     let Some(deployment) = deployment.and_then(|uid| model.deployments.get(&uid)) else {
@@ -236,7 +236,7 @@ impl Scene {
         }
     }
 
-    /// A pod among many: painted, without a head of its own.
+    /// Adds a pod among many, which is painted and has no head.
     fn add_painted(&mut self, one: &PlacedBand, pod: &Pod, slot: u32, frame: Frame) {
         let y = middle(one.place, slot);
         let from = frame.spare_from_millis();
@@ -251,7 +251,7 @@ impl Scene {
             (true, _) => {}
             (false, true) => self.add_painted(one, pod, slot, frame),
             (false, false) => {
-                // Low bars stand on the ground of all, so that the patterns of neighbours go on in each other.
+                // Low bars are positioned relative to the whole picture, so that the patterns of neighbours are continuous.
                 let is_roomy = places::density(row) == places::Density::Roomy;
                 let (shift, middle) = if is_roomy { (y, 0.0) } else { (0.0, y) };
                 let marks = bars::bars(pod, &one.band.heading, row, middle, frame).collect();
@@ -268,12 +268,12 @@ impl Scene {
     }
 }
 
-/// Middle of a row, in pixels from the top of the picture.
+/// Returns the middle of a row, in pixels from the top of the picture.
 fn middle(place: BandPlace, slot: u32) -> f64 {
     place.first + (f64::from(slot) + 0.5) * place.row
 }
 
-/// Middle of the row from which a pod is on its way to its band; `None` for one that is not.
+/// Returns the middle of the row from which a pod moves to its band; `None` if it does not move.
 fn place_before(all: &[PlacedBand], pod: &Pod, now_millis: Millis) -> Option<f64> {
     let (_, left) = lanes::last_move(pod).filter(|(at, _)| (0..TRAVEL_MILLIS).contains(&(now_millis - at)))?;
     let one = all.iter().find(|one| one.band.heading.replica_set == left)?;
@@ -281,12 +281,12 @@ fn place_before(all: &[PlacedBand], pod: &Pod, now_millis: Millis) -> Option<f64
     Some(middle(one.place, *slot))
 }
 
-/// The pod has left this band for another one that it is drawn in; the table has its row there.
+/// Returns whether the pod left this band for another one, where it is drawn and has its table row.
 fn is_elsewhere(one: &PlacedBand, pod: &Pod) -> bool {
     pod.owner != one.band.heading.replica_set
 }
 
-/// Of many pods that are not available, failing ones are listed first, then the others in the order of a pod's life.
+/// Returns the sort key of unavailable pods among many: failing ones first, then in the order of a pod's life.
 fn urgency(state: PodState) -> (i64, u128) {
     (i64::from(state != PodState::Failing), state as u128)
 }
@@ -306,7 +306,7 @@ fn head(one: &PlacedBand, pod: &Pod, now_millis: Millis) -> PodHead {
     }
 }
 
-/// The last one may not have ended: pods that may not be listed since then are not seen until now.
+/// Returns the gaps in the window. The last one is open if pods may not be listed since then.
 fn gaps(deployment: &Deployment, unseen_millis: Option<Millis>, frame: Frame) -> KeyedList<GapArea> {
     let gap =
         |key, from_millis, to_millis, words| (key, GapArea { at: frame.x(from_millis), to: frame.x(to_millis), words });
@@ -319,7 +319,7 @@ fn gaps(deployment: &Deployment, unseen_millis: Option<Millis>, frame: Frame) ->
     ended.map(|(from, to, words)| gap(to as u128, from, to, words)).chain(open).collect()
 }
 
-/// The last lines, oldest first. Lines that say the same at the same time are told apart by their number.
+/// Returns the last lines, oldest first. Keys of equal lines with the same time are made unique by a number.
 fn story(lines: &[Line]) -> KeyedList<Line> {
     let mut seen = HashSet::new();
     let keyed = |line: &Line| {
@@ -336,7 +336,7 @@ fn story(lines: &[Line]) -> KeyedList<Line> {
     rows
 }
 
-/// Lines that stand out, one for each moment.
+/// Returns the important lines, one for each time.
 fn points(lines: &[Line], frame: Frame) -> KeyedList<Line> {
     let (from, mut seen) = (frame.from_millis(), HashSet::new());
     let is_point =
@@ -344,7 +344,7 @@ fn points(lines: &[Line], frame: Frame) -> KeyedList<Line> {
     lines.iter().filter(is_point).map(|line| (line.at_millis as u128, line.clone())).collect()
 }
 
-/// A key within a band: a pod may be in the bands of several ReplicaSets and in "Out of rotation".
+/// Returns a key within a band: a pod may be in the bands of several ReplicaSets and in "Out of rotation".
 fn key(band: &Band, pod: &Pod) -> u128 {
     match band.heading.replica_set {
         None => !pod.uid.bits(),
@@ -353,8 +353,8 @@ fn key(band: &Band, pod: &Pod) -> u128 {
     }
 }
 
-/// Gives a band the figures that were said with the verdict: the copy of the model may be a moment ahead of the words.
-/// Of a ReplicaSet that the Deployment let go nothing is said there: it has its own figures.
+/// Sets a band's counts to those sent with the verdict, because the model may be slightly newer than the text. The verdict has no
+/// counts for a released ReplicaSet, which keeps its own.
 fn count(band: &mut Band, view: &View) {
     if band.heading.is_let_go {
         return;

@@ -115,7 +115,7 @@ impl WallBoard {
     /// Formats a time with its zone, and with its date if it is far from the present. Follows both.
     pub fn dated(&self, zone: Zone, at_millis: Millis) -> String {
         match self.now_millis.get() {
-            0 => zone.stamp(at_millis), // not known before the page is alive
+            0 => zone.stamp(at_millis), // unknown before the page is alive
             now_millis => zone.dated(at_millis, now_millis),
         }
     }

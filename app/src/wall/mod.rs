@@ -60,7 +60,7 @@ pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -
     let active = [Group::InTrouble, Group::InProgress].into_iter().flat_map(|group| of_group(copy, group));
     let waiting = active.filter(|row| !on_stage.contains(&row.key()));
     let done = of_group(copy, Group::Finished).filter(|row| !on_stage.contains(&row.key()));
-    let ago = |row| format!("{} ago", ages.age_of(row)).replace(' ', "\u{a0}"); // a line does not end within it
+    let ago = |row| format!("{} ago", ages.age_of(row)).replace(' ', "\u{a0}"); // no line break within the text
     let done = done.map(|row| format!("{}, {}", row_sentence(copy, row).trim_end_matches('.'), ago(row)));
     let all: Vec<String> = waiting.map(|row| row_sentence(copy, row)).chain(done).collect();
     let first = (turn as usize).wrapping_mul(AT_ONCE) % all.len().max(1);

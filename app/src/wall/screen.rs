@@ -92,7 +92,7 @@ impl Screen for WallScreen {
         let before = names(&state.live_list.copy);
         if state.live_list.apply_frames(frames, &mut state.is_begun, page_millis) {
             if before != names(&state.live_list.copy) {
-                state.seats = Seats::default(); // numbers of clusters mean others now
+                state.seats = Seats::default(); // the numbers now stand for other clusters
             }
             state.is_dirty = true;
             self.board.set_overall(&state.live_list.copy.overall, &self.settings.query);

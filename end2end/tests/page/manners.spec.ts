@@ -1,4 +1,4 @@
-/// Manners: what keys reach, what screen readers are told, what browsers are asked for, and links that mean the very Deployment that is looked at.
+/// Keyboard access, announcements for screen readers, requests to browsers, and links to a Deployment by its UID.
 
 import type { Page } from "@playwright/test";
 import { expect, isLive, openLive, openRecording, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
@@ -7,7 +7,7 @@ import { Server } from "../../fixtures/server.ts";
 
 const held = () => Server.replaying("rollover", "--hold-at", "12");
 const address = (server: Server) => server.page("rollover", "rollover", "web");
-/// The UID of the Deployment whose page is open.
+/// Returns the UID of the Deployment whose page is open.
 const uidOf = async (page: Page) => {
   const document = await page.request.get(page.url().replace("/clusters/", "/api/v1/clusters/") + "/timeline");
   return ((await document.json()) as { deployments: [{ uid: string }] }).deployments[0].uid;
@@ -98,18 +98,18 @@ test("no screen reader is told what changes by the second", async ({ page, serve
   const banner = page.getByTestId("banner");
   await expect(banner).toHaveText(/Showing last known data[.] (Next try in \d+ s|Trying again)[.]$/, { timeout: 30_000 });
   await expect(banner.getByRole("status")).toHaveText(/Showing last known data[.]$/);
-  // Nothing says that this is the present.
+  // No text claims that this is the present.
   await expect(page).toHaveTitle(/^Stale: /);
   await expect(page.getByTestId("back-to-live")).toHaveText(/^Last seen \d\d:\d\d:\d\d$/);
   await expect(page.locator("#deadline")).toBeHidden();
-  // Since when it is so does not depend on the moment that is shown.
+  // The time of the last data does not depend on the shown moment.
   const moment = page.getByTestId("moment");
   const [since] = /\d\d:\d\d:\d\d/.exec((await banner.textContent())!)!;
   for (let seconds = 0; seconds < 3; seconds++) await page.keyboard.press("Shift+ArrowLeft");
   await expect(moment).not.toContainText(since!);
   await expect(banner).toContainText(since!);
   await page.goto("about:blank");
-  complaints.length = 0; // tries that were refused are errors of the console
+  complaints.length = 0; // rejected tries are errors in the console
 });
 
 test("who cannot point reads the whole reason on a phone", { tag: "@nightly" }, async ({ page, serve }) => {
@@ -142,7 +142,7 @@ for (const [words, answer] of [["copied", "resolve"], ["not allowed here", "reje
     await page.evaluate(() => (window as unknown as { asked: { end: () => void } }).asked.end());
     await expect(button).toHaveAttribute("data-copied", words);
     await expect(button).toHaveText(`Copy link · ${words}`);
-    await expect(button).toHaveText("Copy link"); // later it may be another link
+    await expect(button).toHaveText("Copy link"); // later the link may be another one
   });
 
 test("the screen stays on for the wall and not for what comes after it", async ({ page, serve, complaints }) => {
@@ -162,13 +162,13 @@ test("the screen stays on for the wall and not for what comes after it", async (
   await page.getByRole("link", { name: "Wall" }).click();
   await expect(page.getByTestId("wall")).toBeVisible();
   await expect.poll(locks).toEqual({ now: 1, ever: 1 });
-  // Browsers let go of it with the page out of sight; what is asked for anew takes the place of the one before.
+  // Browsers release the lock of a hidden page; a new lock replaces the previous one.
   await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange", { bubbles: true })));
   await expect.poll(locks).toEqual({ now: 1, ever: 2 });
   await page.goBack();
   await expect(page.getByTestId("overview")).toBeVisible();
   await expect.poll(locks).toEqual({ now: 0, ever: 2 });
-  // It may be left before the streams of its tiles are open, which the console tells.
+  // The page may be left before the streams of its tiles are open, which the console reports.
   expect(complaints.splice(0).filter((complaint) => !complaint.includes("closed before the connection is established"))).toEqual([]);
 });
 

@@ -1,5 +1,5 @@
-/// Small screens: verdict, budget, the current revision and the one that it replaces are in view at once; what does not fit scrolls
-/// inside the picture, which keeps the current revision in view.
+/// Small screens: verdict, budget, the current revision and its predecessor are in view at once. The rest scrolls inside the
+/// picture, which keeps the current revision in view.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,11 +13,11 @@ import { held as heldAll } from "../../fixtures/picture.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const SIZES = [[1280, 720], [1440, 900], [390, 844]] as const;
-/// What of a band's picture must be seen, unless it is lower, in pixels.
+/// Height of a band's picture that must be visible, unless the band is lower, in pixels.
 const ENOUGH = 120;
 
 const of = (pods: number, ...states: State[]): State[] => Array.from({ length: pods }, (_, index) => states[index % states.length]!);
-/// A rollout midway.
+/// A rollout in progress.
 const midway = (pods: number): MadeSet[] => [
   { revision: 1, wanted: Math.ceil(pods / 2), pods: of(pods, "available", "available", "terminating", "available", "gone") },
   { revision: 2, wanted: pods, pods: of(Math.ceil(pods / 2), "available", "available", "starting", "unready") },
@@ -42,7 +42,7 @@ const made: Record<string, MadeSet[]> = {
 
 const held = (info: TestInfo, ...names: string[]) => heldAll(info, Object.fromEntries(names.map((name) => [name, made[name]!])), 0);
 
-/// Where a part is on the screen, and whether something else lies on it.
+/// Returns whether a part is inside the screen, and whether another element covers it.
 const seen = (part: Locator) =>
   part.evaluate((element) => {
     const { left, right, top, bottom } = element.getBoundingClientRect();
@@ -54,7 +54,7 @@ const seen = (part: Locator) =>
     return { isCovered, isInside: left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight };
   });
 
-/// How much of a revision's band can be seen, and how high it is.
+/// Returns the visible height and the height of a revision's band.
 const bandOf = (page: Page, revision: number) =>
   page.locator(`[data-testid=gutter][data-revision="${revision}"]`).evaluate((gutter) => {
     const { top, bottom } = gutter.getBoundingClientRect();
@@ -67,13 +67,13 @@ const bandOf = (page: Page, revision: number) =>
     return { visible: to - from, height: bottom - top };
   });
 
-/// All that matters is in view at once, without scrolling.
+/// Checks that all important parts are in view at once, without scrolling.
 async function allInView(page: Page, current: number, replaced: number): Promise<void> {
   const rollout = new RolloutPage(page);
   const parts = { verdict: rollout.verdict, budget: page.getByTestId("budget"), controls: page.getByTestId("transport"), current: rollout.beside(current), replaced: rollout.beside(replaced) };
   for (const [name, part] of Object.entries(parts)) await expect.poll(() => seen(part), name).toEqual({ isCovered: false, isInside: true });
   for (const revision of [current, replaced]) {
-    // A band that lies between two pixels is as high as what is seen of it.
+    // For a band between two pixels the visible height differs by rounding.
     await expect.poll(async () => {
       const { visible, height } = await bandOf(page, revision);
       return visible + 1 >= Math.min(height, ENOUGH);
@@ -125,7 +125,7 @@ test.describe("on a phone", () => {
       const counts = new RolloutPage(page).beside(revision).getByTestId("counts");
       await expect(counts).toHaveText(said);
       await expect(counts).toBeVisible();
-      // Nothing of it is cut off, neither at the side nor by the next band.
+      // No text is cut off, neither at the side nor by the next band.
       await expect.poll(() => counts.evaluate((counts) => counts.scrollWidth <= counts.clientWidth && counts.getBoundingClientRect().bottom <= counts.parentElement!.getBoundingClientRect().bottom + 1)).toBe(true);
     }
   });
@@ -195,7 +195,7 @@ test("on a phone a link is copied with one tap, and nothing moves by that", asyn
     await expect(said).toHaveText("copied");
     expect(await seen(said)).toEqual({ isCovered: false, isInside: true });
     expect(await transport.boundingBox()).toEqual(before);
-    // In the past there may be one line more. What gets the focus is scrolled to above all of them.
+    // In the past there may be one more line. A focused element is scrolled to a place above all of them.
     await page.keyboard.press("ArrowLeft");
     await expect(page.getByTestId("live")).toHaveText(/^As it was at /);
     const padding = await page.evaluate(() => parseFloat(getComputedStyle(document.documentElement).scrollPaddingBottom));
@@ -247,7 +247,7 @@ test("a reason that is cut on a phone has a button that shows all of it", async 
 
 test("in a low window the command for a failing rollout can be copied without scrolling", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("deadline-exceeded", "--hold-at", "12"));
-  // A laptop with a zoom of 200 %, and a window with room for little.
+  // A laptop with a zoom of 200 %, and a very small window.
   for (const [width, height] of [[640, 360], [320, 500]] as const) {
     await page.setViewportSize({ width, height });
     await openLive(page, server.page("deadline-exceeded", "deadline-exceeded", "web"));
@@ -255,7 +255,7 @@ test("in a low window the command for a failing rollout can be copied without sc
     await expect(remedy).toContainText("rollout undo");
     await expect.poll(() => seen(remedy.getByRole("button", { name: "Copy" }))).toEqual({ isCovered: false, isInside: true });
   }
-  // What opens above the page has most of the height.
+  // A popup above the page uses most of the height.
   await page.setViewportSize({ width: 640, height: 260 });
   await page.keyboard.press("?");
   const keys = page.getByTestId("keys");
@@ -288,11 +288,11 @@ test.describe("more revisions than fit", () => {
     await page.setViewportSize({ width: 1280, height: 480 });
     await expect.poll(() => isCurrentSeen(page)).toBe(true);
     expect(await top(page)).toBeGreaterThan(0);
-    // By keys alone.
+    // With keys alone.
     await scroller(page).focus();
     await page.keyboard.press("Home");
     await expect.poll(() => top(page)).toBe(0);
-    // Until the picture has glided to another zoom it was measured again and again.
+    // During the animation of a zoom the page measures repeatedly.
     await page.keyboard.press("-");
     await expect.poll(() => page.locator("#picture-box").evaluate((box) => Number(box.getAttribute("viewBox")!.split(" ")[2]))).toBe(120);
     expect(await top(page)).toBe(0);
@@ -301,7 +301,7 @@ test.describe("more revisions than fit", () => {
     await expect.poll(() => top(page)).toBeGreaterThan(0);
     await page.keyboard.press("End");
     await expect.poll(() => isCurrentSeen(page)).toBe(true);
-    // Budget and axis stay.
+    // Budget and axis stay in view.
     expect(await seen(page.getByTestId("budget"))).toEqual({ isCovered: false, isInside: true });
   });
 
@@ -312,14 +312,14 @@ test.describe("more revisions than fit", () => {
     await expect.poll(() => top(page)).toBeGreaterThan(0);
     const height = () => scroller(page).evaluate((scroller) => scroller.clientHeight);
     const before = await height();
-    // All before the page measures again: as Home does it, while there is less room.
+    // All in one step, before the page measures again: like Home while there is less room.
     await scroller(page).evaluate((scroller) => {
       scroller.dispatchEvent(new KeyboardEvent("keydown", { key: "Home", bubbles: true }));
       scroller.scrollTop = 0;
       (scroller as HTMLElement).style.maxHeight = `${scroller.clientHeight - 40}px`;
     });
     await expect.poll(height).toBeLessThan(before);
-    // The picture is drawn for the new height, which is when it would be scrolled back.
+    // The picture is drawn for the new height; a fault would scroll it back now.
     await page.keyboard.press("-");
     await expect.poll(() => page.locator("#picture-box").evaluate((box) => Number(box.getAttribute("viewBox")!.split(" ")[2]))).toBe(120);
     expect(await top(page)).toBe(0);
@@ -381,7 +381,7 @@ test("on a phone a row names its Deployment, and of its place the end is seen", 
     expect(await name.evaluate((text) => text.scrollWidth <= text.clientWidth + 1), `${width}: the whole name`).toBe(true);
     const [place, around] = [await row.locator(".name bdi").boundingBox(), await row.locator(".name .muted").boundingBox()];
     expect(place!.x + place!.width, `${width}: the end of the place`).toBeLessThanOrEqual(around!.x + around!.width + 1);
-    // What is said of it does not lie over it.
+    // The verdict does not overlap the picture.
     expect((await row.locator(".says").boundingBox())!.y).toBeGreaterThanOrEqual(around!.y + around!.height - 2);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
   }

@@ -13,7 +13,7 @@ test("the story leads to its moments, and words and picture are those of then", 
   await line.getByRole("button").click();
   await expect(rollout.live).toHaveText(/^As it was at /);
   await expect(rollout.verdict).toContainText("Revision 2 was replacing revision 1: 0 of 10");
-  // Who does not see it hears the same.
+  // Screen readers get the same information.
   await expect(page.getByTestId("score")).toHaveAttribute("aria-label", /^Revision 2 was replacing revision 1: 0 of 10/);
   await expect(page.locator(".page > .aside[role=status]")).toHaveText(/^Revision 2 was replacing revision 1: 0 of 10/);
   await expect(rollout.living(3)).toHaveCount(0);
@@ -44,7 +44,7 @@ test("keys step through changes and rollouts, and back to the present", async ({
   await page.keyboard.press("ArrowRight");
   await expect.poll(at).toBe(first);
   await page.keyboard.press("[");
-  await page.keyboard.press("Alt+["); // as German keyboards of Macs have it
+  await page.keyboard.press("Alt+["); // as on German keyboards of Macs
   await expect(rollout.verdict).toContainText("Revision 2 was replacing revision 1");
   await page.keyboard.press("Shift+ArrowLeft");
   await expect(moment).toHaveText(/^2026-11-21 04:53:08/);
@@ -81,7 +81,7 @@ test("a moment plays at its speed until it is the present", async ({ page, serve
   await expect(slider).toHaveAttribute("aria-valuetext", from);
   await page.locator("body").press("Space");
   await expect(page.getByRole("button", { name: "Stop" })).toBeVisible();
-  // Screen readers are not told each second that plays.
+  // Screen readers do not announce each second of the playback.
   await expect(moment).not.toHaveText(from);
   await expect(slider).toHaveAttribute("aria-valuetext", from);
   // They are told where the viewer moves it meanwhile.
@@ -92,7 +92,7 @@ test("a moment plays at its speed until it is the present", async ({ page, serve
   await page.getByLabel("Speed").selectOption("2000");
   await expect(rollout.live).toHaveText(/Recording/);
   await expect(rollout.verdict).toContainText("6 of 10");
-  // The address, of which details are asked for, leads to the present too.
+  // Details are requested for the address, so it must be that of the present, too.
   await expect(page).not.toHaveURL(/at=/);
 });
 
@@ -104,7 +104,7 @@ test("while one looks at the past the present goes on and says so", async ({ pag
   await page.getByRole("button", { name: "Pause" }).click();
   await expect(slider).toHaveAttribute("aria-valuetext", / \d\d:\d\d:\d\d UTC$/);
   await expect(page.getByTestId("back-to-live")).toHaveText(/To the latest, \d+ new/, { timeout: 60_000 });
-  // The words are still those of the moment, as the server tells them of it.
+  // The text is still that of the moment, as the server renders it.
   const then = await (await request.get(page.url())).text();
   expect(then.replace(/<[^>]*>/g, "")).toContain(await rollout.verdict.textContent());
   await page.getByTestId("back-to-live").click();
@@ -138,7 +138,7 @@ test("a moment that is no time, or not yet, is answered with help", async ({ pag
 test("a link to a revision leads to its last moment, or to the present", async ({ page, serve, request }) => {
   const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
   const address = server.page(...rollover);
-  // The recording is being read.
+  // Waits until the server has read the recording.
   await expect.poll(async () => (await request.get(`${address}?revision=2`, { maxRedirects: 0 })).status()).toBe(307);
   await page.goto(`${address}?revision=2`);
   await expect(page).toHaveURL(/[?]uid=[0-9a-f-]+&revision=2&at=\d+$/);
@@ -156,9 +156,9 @@ test("a link to a revision leads to its last moment, or to the present", async (
 
 test("more or less time is shown on demand", async ({ page, serve }) => {
   await openPlayed(page, serve, rollover, "--hold-at", "12");
-  // Seconds that the picture shows.
+  // Number of seconds that the picture shows.
   const seconds = () => page.locator("#picture-box").evaluate((box) => Math.round(Number(box.getAttribute("viewBox")!.split(" ")[2])));
-  // The least that fits a rollout; the window glides there.
+  // The smallest window that fits a rollout; the window moves there gradually.
   const fit = 12;
   await expect.poll(seconds).toBe(fit);
   await page.keyboard.press("-");

@@ -109,7 +109,7 @@ impl Authorizer {
             if told.is_some() {
                 return told;
             }
-            self.viewers.invalidate(subjects).await; // its polling ended a moment ago
+            self.viewers.invalidate(subjects).await; // the polling of these permissions has just ended
         }
     }
 
@@ -132,7 +132,7 @@ impl Authorizer {
         let turns = locked(&known).turns.clone();
         let _turn = timeout(REVIEW_TIMEOUT, turns.acquire()).await.ok()?.ok()?;
         if let Some(said) = locked(&known).cached_visibility(&place) {
-            return said; // another request had it reviewed meanwhile
+            return said; // another request completed the review meanwhile
         }
         let permissions = locked(&known).permissions();
         let sees = |cluster: &str| permissions.of(cluster).is_some();
@@ -330,7 +330,7 @@ impl PermissionPoller {
                 let there = authorizer.namespaces(hub).await;
                 let stored = stored.into_iter().flatten().map(|namespace| (namespace, false));
                 let current = there.iter().chain(named.into_iter().flatten()).map(|namespace| (namespace, true));
-                let namespaces: ReviewedNamespaces<'_> = stored.chain(current).collect(); // the later value counts
+                let namespaces: ReviewedNamespaces<'_> = stored.chain(current).collect(); // the later value takes precedence
                 let place_now = hub.reviewer.place();
                 if *place != place_now {
                     (*place, *reviews) = (place_now, ClusterReviews::new(reviews::POLICY));

@@ -189,7 +189,7 @@ impl ClientTurns {
         }
         let turn = {
             let mut turns = locked(&self.0);
-            turns.retain(|_, turn| Arc::strong_count(turn) > 1); // somebody has it, or waits for it
+            turns.retain(|_, turn| Arc::strong_count(turn) > 1); // a request holds it or waits for it
             turns.entry(client.clone()).or_default().clone()
         };
         Some(turn.lock_owned().await)

@@ -42,7 +42,7 @@ impl SealPurpose {
         match self {
             Self::Session | Self::Preview | Self::StoredLink => None,
             Self::PendingSignIn => Some(600),
-            Self::Link => Some(400 * 24 * 3_600), // as long as browsers keep any: when it ends is known here
+            Self::Link => Some(400 * 24 * 3_600), // the longest that browsers allow: the server knows the real expiry
         }
     }
 }
@@ -155,7 +155,7 @@ impl SessionKeys {
                     }
                     Err(why) => tracing::error!("{why}; still using the previous keys"),
                 }
-                known = text; // an error is logged once
+                known = text; // so that an error is logged once
             }
         });
         Ok(keys)
@@ -335,7 +335,7 @@ mod tests {
         let (other, cookie) = (keys.clone(), given(&keys.seal(SealPurpose::Session, "secret").unwrap()));
         for (text, takes, is_resealed, is_open) in [
             (format!("{NEW}\n{OLD}\n"), OLD_KEY_SEALS_FOR, true, true),
-            ("short".to_owned(), Wait::ZERO, true, true), // cannot be used: the keys before are
+            ("short".to_owned(), Wait::ZERO, true, true), // invalid: the previous keys remain
             (NEW.to_owned(), Wait::ZERO, false, false),
             (OLD.to_owned(), Wait::ZERO, false, true),
         ] {
@@ -347,7 +347,7 @@ mod tests {
             };
             while !is_so() {
                 assert!(Instant::now() < by, "not in time: {text}");
-                tokio::time::sleep(LOOK_EVERY / 5).await; // polling with a deadline
+                tokio::time::sleep(LOOK_EVERY / 5).await; // polls with a deadline
             }
         }
         std::fs::remove_file(file.path()).unwrap();
@@ -386,7 +386,7 @@ mod tests {
         std::fs::write(file.path(), OLD).unwrap();
         let keys = SessionKeys::watch(file.path().to_owned()).unwrap();
         let cookie = given(&keys.seal(SealPurpose::Session, "secret").unwrap());
-        tokio::time::sleep(LOOK_EVERY / 2).await; // between two looks
+        tokio::time::sleep(LOOK_EVERY / 2).await; // between two checks
         for length in 0..8 {
             std::fs::write(file.path(), format!("{NEW}{}", &OLD[..length])).unwrap();
             tokio::time::sleep(LOOK_EVERY).await;

@@ -125,7 +125,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_proxy_of_the_environment_is_asked_for_a_tunnel_to_servers_with_tls() {
-        let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default(); // another test may have
+        let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default(); // another test may have installed it
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let named = format!("http://ann:p%40ss@{}", listener.local_addr().unwrap());
         let proxies = Proxies::from_variables(|name| (name == "HTTPS_PROXY").then(|| named.clone()));

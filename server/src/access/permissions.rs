@@ -78,7 +78,7 @@ impl ClusterPermissions {
             .forbidden
             .retain(|forbidden| forbidden.namespace.as_ref().is_none_or(|namespace| self.has_some_of(namespace)));
         if *self != Self::All {
-            connection.listing = None; // it counts what is in all namespaces
+            connection.listing = None; // it counts objects in all namespaces
             if let ConnectionState::Stale { why, .. } = &mut connection.state {
                 NO_WORD.clone_into(why);
             }

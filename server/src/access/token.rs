@@ -169,7 +169,7 @@ impl TokenAuth {
         self.ask_silent_clusters(digest, token).await;
         let asked = self.strange.entry_by_ref(&digest).and_try_compute_with(|strange| async move {
             if self.cached_viewer(&digest).await.is_some() {
-                return Ok::<_, AuthError>(Op::Nop); // another request had it reviewed meanwhile
+                return Ok::<_, AuthError>(Op::Nop); // another request completed the review meanwhile
             }
             let known = self.accepted.get(&digest).await;
             // Strangers may invent tokens without limit: known viewers do not wait for them.
@@ -213,7 +213,7 @@ impl TokenAuth {
                 let is_here =
                     |said: &RefreshingCache<Option<u64>, _>| said.unexpired().all(|(place, _)| *place == here);
                 if let Some(said) = said.get_mut(name).filter(|said| is_asked && said.has_failed() && is_here(said)) {
-                    said.record_failure(Instant::now()); // until then no other request has it reviewed
+                    said.record_failure(Instant::now()); // so that no other request sends this review meanwhile
                     silent.push(name.clone());
                 }
             }

@@ -80,7 +80,7 @@ pub fn cluster_configs(
             .asking_people(std::io::stdin().is_terminal());
         if let Some(known) = all.iter().find(|known| known.credentials.name() == credentials.name()) {
             if known.credentials.is_same_place(&credentials) {
-                continue; // the same context named twice
+                continue; // the same context was named twice
             }
             return Err(TargetError::Twice { name: credentials.name().to_owned() });
         }

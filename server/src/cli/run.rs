@@ -111,7 +111,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     }
     let listener = listen(&served, mode).await?;
     if let [only] = wanted.as_slice() {
-        only.target().await?; // with one cluster, what is wrong is said at once
+        only.target().await?; // with one cluster, errors are reported at the start
     }
     let retention = arguments.history.retention(&file);
     let kept = arguments.history.storage(&file)?;
@@ -206,7 +206,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     let site = Site { playground: Some(playground), archive, ..served.site };
     let ended = publish(ServerOptions { site, ..served }, listener, hubs, viewers, "/", false).await;
-    let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
+    let _ = std::fs::remove_file(kubeconfig); // its cluster is gone, too
     ended
 }
 
@@ -240,7 +240,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
             // The first viewer sees the moment of `--hold-at`, not the events before it.
             played.await?;
             if let Some(archive) = &archive {
-                archive.checkpoint().await; // until then some of it may be on its way to the hub
+                archive.checkpoint().await; // waits until the hub has received everything
             }
         }
         hubs.push(hub);
@@ -418,7 +418,7 @@ async fn publish(
     let page = format!("{here}{}", address::at(below_base(path)));
     writeln!(print::out(), "Rollcast is at {page}")?;
     if opens_browser {
-        drop(open_browser(page)); // it goes on beside the server
+        drop(open_browser(page)); // the browser runs beside the server
     }
     if let Some(playground) = &rollcast.site.playground {
         // A script that reads the line above may have closed the pipe since.

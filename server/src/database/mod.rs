@@ -117,7 +117,7 @@ impl Schema {
         };
         let mut migrator = Migrator::with_migrations((1..).zip(self.migrations).map(migration).collect());
         migrator.dangerous_set_table_name(self.table);
-        migrator.set_locking(false); // a connection to write has a lock already
+        migrator.set_locking(false); // a connection for writing has a lock already
         migrator
     }
 }
@@ -207,7 +207,7 @@ impl Connection {
         self.run("BEGIN", &[])?;
         let done = statements(self).and_then(|done| self.run("COMMIT", &[]).map(|_| done));
         if done.is_err() {
-            let _ = self.run("ROLLBACK", &[]); // there is nothing to roll back where the connection is lost
+            let _ = self.run("ROLLBACK", &[]); // fails only if the connection is lost, and then nothing is to be rolled back
         }
         done
     }

@@ -86,7 +86,7 @@ pub fn enclose(export: &Export, connection: &ConnectionStatus) -> Result<Embedde
 
 /// Renders the file.
 pub async fn render(export: Export, enclosed: EmbeddedFiles) -> Result<String, ExportError> {
-    let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
+    let _ = any_spawner::Executor::init_tokio(); // fails only if it is already initialised
     let shell = move || app::shell::exported(export.clone(), enclosed.clone());
     let response = leptos_axum::render_app_async_with_context(|| {}, shell)(Request::default()).await;
     let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await;

@@ -80,7 +80,7 @@ async fn create(
     let ExcerptSpan { is_settled, to_millis, .. } = copied.span;
     let title = copied.span.title.clone();
     let initial = tokio::task::spawn_blocking(move || {
-        let _permit: BuildPermit = permit; // the client may have left
+        let _permit: BuildPermit = permit; // held even if the client has left
         copied.cut_out()
     });
     let initial = initial.await.ok().flatten().ok_or(OpenError::Unknown)?;

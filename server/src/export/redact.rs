@@ -243,7 +243,7 @@ impl Names {
                 self.clean(&mut value, &mut hashes);
                 format!("{value}\n")
             }
-            Err(_) => String::new(), // whatever it is, nobody can vouch for it
+            Err(_) => String::new(), // a line that cannot be parsed cannot be redacted
         });
         redacted.collect()
     }

@@ -89,7 +89,7 @@ type RecordedReasons = BTreeMap<Uid, Vec<(Millis, String)>>;
 fn record_detail(details: &mut RecordedDetails, path: String, at_millis: Millis, detail: Detail) {
     let known = details.entry(path).or_default();
     let is_same = known.last().is_some_and(|(_, last)| match (last, &detail) {
-        (Detail::Pod(last), Detail::Pod(pod)) => last.as_ref().clone().at(pod.now_millis) == **pod, // but for the time
+        (Detail::Pod(last), Detail::Pod(pod)) => last.as_ref().clone().at(pod.now_millis) == **pod, // equal except for the time
         (last, detail) => last == detail,
     });
     if !is_same {
@@ -146,7 +146,7 @@ impl RolloutData {
             .map(|pod| pod.uid)
             .collect();
         let mut objects = Objects::of(&end, self.deployment);
-        objects.pods.retain(|pod| pods.contains(&pod.uid)); // others have no part in this rollout
+        objects.pods.retain(|pod| pods.contains(&pod.uid)); // other pods are not part of this rollout
         let snapshot = Snapshot {
             epoch: 0,
             seq: 0,

@@ -57,7 +57,7 @@ impl<'a, O: Serialize> RecordedLine<'a, O> {
     }
 
     fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default() // every field can be written as JSON
+        serde_json::to_string(self).unwrap_or_default() // every field can be encoded as JSON
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tracks which workloads are at rest: the time in which one is not is recorded as an episode.
+//! Tracks which workloads are at rest. The time in which a workload is not at rest is recorded as an episode.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +6,10 @@ use timeline::assess::rest::{SETTLE_MILLIS, is_at_rest};
 use timeline::view::Now;
 use timeline::{Millis, Model, Uid};
 
-/// Most workloads that settle in one update: the writer makes a recording of each before it writes anything else.
+/// Largest number of workloads that settle in one update: the writer creates a recording of each before it writes anything else.
 const MOST_SETTLED: usize = 64;
 
-/// The activity of recently changed workloads of one cluster.
+/// Activity of recently changed workloads of one cluster.
 #[derive(Debug, Default)]
 pub struct ActivityTracker(BTreeMap<Uid, Activity>);
 
@@ -30,7 +30,7 @@ pub struct ActivityChanges {
 }
 
 impl ActivityTracker {
-    /// Checks the workloads that changed, now or lately.
+    /// Updates the activity of workloads that changed now or recently.
     pub fn update(&mut self, model: &Model, changed: &BTreeSet<Uid>, now: Now) -> ActivityChanges {
         for uid in changed {
             self.0.entry(*uid).or_insert(Activity::Unknown);
@@ -68,7 +68,7 @@ impl ActivityTracker {
 mod tests {
     use super::*;
 
-    /// Returns the numbers of workloads that settle, of workloads at rest that change at the first time.
+    /// Returns the number of settling workloads in the updates at these times; `count` workloads at rest change before the first one.
     fn settled(count: u128, times: &[Millis]) -> Vec<usize> {
         let (mut tracker, model, mut changed) = (ActivityTracker::default(), Model::default(), BTreeSet::new());
         changed.extend((1..=count).map(Uid::from_bits));

@@ -10,13 +10,13 @@ use crate::database::StoreError;
 
 /// Format of new batches. Format 1: lines of recordings, compressed with zstd, with its checksum.
 pub const FORMAT: u32 = 1;
-/// Most bytes of the lines of one batch, and of a checkpoint; more are cut off.
+/// Longest text of one batch or checkpoint, in bytes; the rest is cut off.
 const MOST_BYTES: usize = 1 << 30;
-/// Level of compression.
+/// Compression level.
 const LEVEL: i32 = 3;
 
 thread_local! {
-    /// The compressor of the writer, whose tables are used again: recorders compress lines in small pieces.
+    /// The writer's compressor, whose tables are reused: recorders compress lines in small pieces.
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
 }
 
@@ -36,7 +36,7 @@ pub struct Batch {
 /// Compresses lines.
 ///
 /// # Errors
-/// When there is not enough memory.
+/// If there is not enough memory.
 pub fn pack(text: &str) -> io::Result<Vec<u8>> {
     COMPRESSOR.with_borrow_mut(|known| {
         let compressor = match known {
@@ -48,7 +48,7 @@ pub fn pack(text: &str) -> io::Result<Vec<u8>> {
             }
         };
         let mut body = compressor.compress(text.as_bytes())?;
-        body.shrink_to_fit(); // it has room for lines that cannot be compressed, and recorders have many bodies in memory
+        body.shrink_to_fit(); // shrinks the reserve for incompressible lines: recorders keep many bodies in memory
         Ok(body)
     })
 }
@@ -60,7 +60,7 @@ pub fn unpack(body: &[u8]) -> Result<String, StoreError> {
     String::from_utf8(bytes).map_err(|_| damaged("not a text"))
 }
 
-/// Decompresses a body up to the limit.
+/// Decompresses a body up to the size limit.
 pub(super) fn decompress(body: &[u8]) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut decoder = zstd::stream::read::Decoder::new(body)?;
@@ -69,10 +69,10 @@ pub(super) fn decompress(body: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 impl Batch {
-    /// Compresses lines that arrived in a time.
+    /// Compresses lines that arrived between two times.
     ///
     /// # Errors
-    /// When there is not enough memory.
+    /// If there is not enough memory.
     pub fn pack(from_millis: Millis, to_millis: Millis, text: &str) -> io::Result<Self> {
         Ok(Self { from_millis, to_millis, format: FORMAT, body: pack(text)? })
     }
@@ -80,13 +80,13 @@ impl Batch {
     /// Returns its lines.
     ///
     /// # Errors
-    /// When it is damaged, or of an unknown format.
+    /// If it is damaged, or has an unknown format.
     pub fn text(&self) -> Result<String, StoreError> {
         read(self.format, &self.body)
     }
 }
 
-/// Returns the lines of a body in some format.
+/// Returns the lines of a body of a format.
 pub(super) fn read(format: u32, body: &[u8]) -> Result<String, StoreError> {
     if format != FORMAT {
         let why = format!("unsupported format {format}: this version of Rollcast reads format {FORMAT}");

@@ -1,4 +1,4 @@
-//! Keeps the stored index of rollouts in step with a cluster.
+//! Keeps the stored index of rollouts up to date with a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -13,41 +13,42 @@ use super::activity::{ActivityChanges, ActivityTracker};
 use crate::hub::HubReader;
 use crate::kube::Health;
 
-/// Time of a recording between two updates.
+/// Interval of updates during playback, in the recording's time.
 const EVERY_MILLIS: Millis = 2_000;
-/// Most unchanged rollouts whose cause is found at one update, in the hub's task: after an outage thousands may be open.
+/// Largest number of unchanged rollouts whose cause is computed in one update, in the hub's task: after an outage thousands may be open.
 const MOST_LOOKED_AT: usize = 100;
-/// Most Deployments whose rows are made at one update, in the hub's task, besides those that settle: thousands may change at once.
+/// Largest number of Deployments whose rows are computed in one update, in the hub's task, besides those that settle: thousands
+/// may change at once.
 const MOST_MADE: usize = 200;
 
 /// The state of the stored index of one cluster.
 #[derive(Default)]
 pub(super) struct RolloutIndex {
-    /// It may lack everything.
+    /// Whether the stored index may lack all rows.
     pub(super) is_lost: bool,
-    /// Stored trouble of rollouts that are open, or whose workload is not at rest: it changes with time alone, too.
+    /// Stored trouble of open rollouts, and of those whose workload is not at rest: it may change even without new observations.
     open: BTreeMap<Uid, String>,
-    /// The unchanged one whose cause was found last.
+    /// The unchanged rollout whose cause was computed last.
     looked_at: Option<Uid>,
-    /// Deployments whose rows may be out of date, and are made at one of the next updates.
+    /// Deployments whose rows may be outdated; their rows are computed in one of the next updates.
     waiting: BTreeSet<Uid>,
-    /// The one of them whose rows were made last.
+    /// The Deployment whose rows were computed last.
     last_made: Option<Uid>,
-    /// Hashes of the last rows of each Deployment: equal ones are not written again.
+    /// Hashes of the last rows of each Deployment: equal rows are not written again.
     hashes: BTreeMap<Uid, Vec<u64>>,
-    /// Workloads that are at rest, and others.
+    /// Whether each workload is at rest.
     activity: ActivityTracker,
     /// Epoch and last change of the timeline at the last update.
     position: (u64, u64),
-    /// The last observation of a recording, and the one at the last update. Played fast, many rollouts may end between two ticks, and the
-    /// clock is ahead of the observations.
+    /// The last observation of a recording, and the one at the last update. In fast playback many rollouts may end between two
+    /// ticks, and the clock is ahead of the observations.
     pub(super) played_millis: Option<Millis>,
     indexed_millis: Option<Millis>,
 }
 
 impl RolloutIndex {
-    /// Returns the changed rows of rollouts, and the activity of changed workloads; `None` while the first lists are under way: beside the
-    /// Deployments of now, pods are still those from before a restart.
+    /// Returns the changed rows of rollouts, and the activity of changed workloads; `None` while the first lists are in progress:
+    /// then pods from before a restart exist beside the present Deployments.
     pub(super) fn update(
         &mut self,
         cluster: &str,
@@ -72,18 +73,18 @@ impl RolloutIndex {
         Some((rollouts, changes))
     }
 
-    /// Returns `true` if there are more Deployments whose rows may be out of date.
+    /// Returns whether there are more Deployments whose rows may be outdated.
     pub(super) fn has_more(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Returns Deployments whose rows may be out of date, and changes of activity.
+    /// Returns Deployments whose rows may be outdated, and changes of activity.
     fn outdated(&mut self, cluster: &str, reader: &HubReader<'_>, now: Now) -> (BTreeSet<Uid>, ActivityChanges) {
         let model = reader.timeline.model();
         let (epoch, last) = self.position;
         let since = if epoch == reader.epoch { last } else { 0 };
         let mut changed: BTreeSet<Uid> = reader.changed_since(since).collect();
-        // After a start nothing tells again of those that are gone, and their episodes may be open.
+        // After a start no event reports Deployments that are gone, and their episodes may be open.
         if since == 0 {
             let gone = model.deployments.values().filter(|known| known.deleted_millis.is_some());
             changed.extend(gone.map(|known| known.uid));
@@ -94,7 +95,7 @@ impl RolloutIndex {
         }
         (self.position, self.indexed_millis) = ((reader.epoch, reader.timeline.seq()), self.played_millis);
         let changes = self.activity.update(model, &changed, now);
-        // Why the last pods went was decided after their last change.
+        // The reason for the end of the last pods is known only after their last change.
         changed.extend(&changes.settled);
         self.waiting.extend(changed);
         let others = self.open.keys().filter(|uid| !self.waiting.contains(*uid));
@@ -104,13 +105,13 @@ impl RolloutIndex {
         let is_outdated = |uid: &Uid| trouble(uid).as_ref() != self.open.get(uid);
         self.waiting.extend(others.into_iter().filter(is_outdated));
         let mut outdated = take_turn(self.waiting.iter(), &mut self.last_made, MOST_MADE);
-        // Those that settle do not wait: what their rows tell belongs to the episodes that end now.
+        // Settling workloads come first: the content of their rows belongs to the episodes that end now.
         outdated.extend(&changes.settled);
         self.waiting.retain(|uid| !outdated.contains(uid));
         (outdated, changes)
     }
 
-    /// Removes the rows that are as they were when they were made last.
+    /// Removes rows that did not change since they were computed last.
     fn remove_written(&mut self, rollouts: &mut Vec<EpisodeRow>) {
         let mut hashes = BTreeMap::<Uid, Vec<u64>>::new();
         rollouts.retain(|rollout| {
@@ -121,21 +122,21 @@ impl RolloutIndex {
         self.hashes.extend(hashes);
     }
 
-    /// Returns the trouble of rollouts that are open, or whose workload is not at rest.
+    /// Returns the trouble of open rollouts, and of those whose workload is not at rest.
     fn open_troubles(&self, rollouts: &[EpisodeRow]) -> BTreeMap<Uid, String> {
         let is_open = |rollout: &&EpisodeRow| rollout.is_going_on() || self.activity.is_active(rollout.uid);
-        // Of several rollouts of a workload the last one counts.
+        // The last rollout of a workload takes precedence.
         rollouts.iter().filter(is_open).map(|rollout| (rollout.uid, rollout.trouble().to_owned())).collect()
     }
 
-    /// Returns `true` if a recording played for a while since the last update.
+    /// Returns whether a recording has played for an interval since the last update.
     pub(super) fn is_due(&self) -> bool {
         let is_due = |played: Millis, indexed: Millis| played.saturating_sub(indexed) >= EVERY_MILLIS;
         self.played_millis.is_some_and(|played| self.indexed_millis.is_none_or(|indexed| is_due(played, indexed)))
     }
 }
 
-/// Returns the next Deployments after the `last` one, which the last of them becomes; after the end it goes on at the begin.
+/// Returns the next Deployments after `last`, and sets `last` to the last of them; continues at the beginning after the end.
 fn take_turn<'u>(uids: impl Iterator<Item = &'u Uid>, last: &mut Option<Uid>, most: usize) -> BTreeSet<Uid> {
     let mut uids: Vec<Uid> = uids.copied().collect();
     let from = uids.partition_point(|uid| Some(*uid) <= *last);
@@ -183,7 +184,7 @@ mod tests {
         assert_eq!(made.await.unwrap(), [1, 0, 0, 1, 0]);
     }
 
-    /// Counts the Deployments whose rows are made at four times, and those of them that settle. The first ones follow `last_made`.
+    /// Counts at four times the Deployments whose rows are computed, and those of them that settle. The first ones follow `last_made`.
     async fn count_made(last_made: Option<u128>, times: [Millis; 4]) -> [(usize, usize); 4] {
         let mut timeline = Timeline::new();
         for number in 1..=450 {
@@ -284,7 +285,7 @@ mod tests {
         }
     }
 
-    /// Its pods may be in trouble before it was at rest for a minute.
+    /// Its pods may have trouble before it has been at rest for a minute.
     #[tokio::test]
     async fn the_cause_of_a_complete_rollout_changes_until_its_workload_is_at_rest() {
         let causes_with = async |replicas: u32| {

@@ -1,4 +1,4 @@
-//! Observations of the time in which the stored history cannot be read: once they can be written, they continue it.
+//! Observations from a time in which the stored history cannot be read: once they can be written, they continue it.
 
 use std::collections::BTreeSet;
 
@@ -11,19 +11,19 @@ use super::sql::CLOCKS_MILLIS;
 use super::store::{Commit, Store, StoreError};
 use crate::feed::recording::{LineType, RawLine, RecordedLine};
 
-/// Makes commits of a cluster continue its history, which was not read.
+/// Changes commits so that they continue a cluster's history, which was not read.
 #[derive(Debug, Default)]
 pub(super) struct Continuation {
-    /// Last observation in the store, once it is known; `None` in it if nothing was stored.
+    /// Last observation in the store, once it is known; the inner `None` means that nothing was stored.
     heard: Option<Option<Millis>>,
-    /// Another server stored the observations until then.
+    /// Time until which another server stored the observations.
     stored_until_millis: Option<Millis>,
     /// Kinds and namespaces that were listed since then.
     listed: BTreeSet<(String, Option<String>)>,
 }
 
 impl Continuation {
-    /// Makes a commit continue the stored history. Its checkpoint is dropped: it lacks that history.
+    /// Changes a commit so that it continues the stored history. Its checkpoint is dropped, because it lacks that history.
     pub(super) fn apply(&mut self, store: &mut dyn Store, commit: &mut Commit) -> Result<(), StoreError> {
         let heard = match &self.heard {
             Some(known) => known,
@@ -41,7 +41,7 @@ impl Continuation {
         Ok(())
     }
 
-    /// Replaces lines of the stored time by the objects at its end. The first lists afterwards end a gap.
+    /// Replaces lines from the stored time by the objects at its end. The first lists afterwards end a gap.
     fn replace_stored_lines(&mut self, heard_millis: Millis, text: &str) -> String {
         let (mut before, mut after) = (LatestLines::default(), String::new());
         for line in text.lines() {

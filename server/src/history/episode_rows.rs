@@ -1,4 +1,4 @@
-//! Rows of episodes beside those of rollouts, from their recordings, so that lists need no recordings.
+//! Rows of episodes other than those of their rollouts, computed from their recordings, so that lists do not need the recordings.
 
 use timeline::assess::rest::SETTLE_MILLIS;
 use timeline::episodes::EpisodeRow;
@@ -14,9 +14,9 @@ use timeline::{EpisodeKind, Millis, Timeline, Uid, assess, say};
 use super::rollout_span;
 use crate::feed::recording::Recording;
 
-/// Trouble of an episode counts if nothing changes for so long while it lasts.
+/// Trouble of an episode counts if it lasts this long without a change.
 const LASTING_MILLIS: Millis = 10_000;
-/// Most stretches of that length that are looked at, the last ones.
+/// Largest number of stretches of that length that are examined; the last ones are.
 const MOST_STRETCHES: usize = 64;
 
 /// Returns the rows of an episode beside those of its rollouts, from its recording: one of the trouble before the first rollout, and the last
@@ -29,7 +29,7 @@ pub fn episode_rows(
     rollouts: Option<(Millis, bool)>,
     is_open: bool,
 ) -> [Option<Box<EpisodeRow>>; 2] {
-    // Nearly every episode of a rollout begins with its edit, which is observed a moment before it.
+    // Nearly every episode of a rollout begins with its edit, which is observed slightly earlier.
     if let Some((began_millis, is_deleted)) = rollouts
         && !is_deleted
         && began_millis - from_millis <= rollout::OVERTAKING_MILLIS
@@ -39,7 +39,7 @@ pub fn episode_rows(
     let timeline = play(text, to_millis);
     let model = timeline.model();
     let Some(deployment) = model.deployments.get(&uid) else { return [None, None] };
-    // After a restart, the rollouts in it may not be known yet.
+    // After a restart its rollouts may not be known yet.
     if rollouts.is_none() {
         let row = match missing_since(deployment) {
             Some(until_millis) => row_before_gap(text, uid, (from_millis, until_millis)),
@@ -53,7 +53,7 @@ pub fn episode_rows(
         let lines = rollout_span::trim(text, (Millis::MIN, until));
         let (played, span) = (play(&lines, until), (from_millis, until));
         let row = row_of_played(&played, &lines, uid, span, false, RowScope::BeforeRollout)?;
-        // Streams overtake each other: what began a moment before may be of the rollout. A scaling alone is no trouble.
+        // Watches overtake each other: a change slightly before may belong to the rollout. A scaling alone is no trouble.
         let is_before = row.started_millis <= until - rollout::OVERTAKING_MILLIS;
         Some(row).filter(|row| is_before && (row.episode != EpisodeKind::Scaling || !row.cause.is_empty()))
     });
@@ -67,7 +67,7 @@ pub fn episode_rows(
     [before, deletion].map(|row| row.map(Box::new))
 }
 
-/// Returns the last moment before the first rollout that began in a recording; `None` without one, or if it created the Deployment.
+/// Returns the last time before the first rollout that began in a recording; `None` without a rollout, or if it created the Deployment.
 fn end_before_rollout(model: &Model, deployment: &Deployment) -> Option<Millis> {
     let first = deployment.rollouts.iter().position(|rollout| rollout.started_millis.is_some())?;
     let last_millis = rollout::last_moment_millis(model, deployment, first.checked_sub(1)?)?;
@@ -75,19 +75,19 @@ fn end_before_rollout(model: &Model, deployment: &Deployment) -> Option<Millis> 
     Some(taken_down_millis.map_or(last_millis, |at| last_millis.min(at - 1)))
 }
 
-/// Returns the begin of the time after the last rollout was complete in which its Deployment was deleted; `None` if it was not.
+/// Returns the start of the time after the last complete rollout in which its Deployment was deleted; `None` if it was not deleted.
 fn begin_of_deletion(deployment: &Deployment) -> Option<Millis> {
     let completed_millis =
         deployment.rollouts.last()?.completed_millis.filter(|_| deployment.deleted_millis.is_some())?;
     let mut story = deployment.story.iter();
     let deletion = story.find(|entry| matches!(entry.what, Happening::Deleting | Happening::Deleted { .. }))?;
-    // The last pods may be seen to be available a moment after it was complete.
+    // The last pods may be observed as available slightly after the rollout was complete.
     let settled_millis = completed_millis + rollout::OVERTAKING_MILLIS;
     Some(settled_millis.min(deletion.at_millis - 1).max(completed_millis + 1))
 }
 
-/// Returns the begin of the gap after which a Deployment was missing; `None` if it was not. Its namespace may not be watched any more: its
-/// deletion is not certain.
+/// Returns the start of the gap after which a Deployment was missing; `None` if it was not missing. Its namespace may no longer
+/// be watched, so its deletion is not certain.
 fn missing_since(deployment: &Deployment) -> Option<Millis> {
     let gap = deployment.gaps.iter().find(|gap| deployment.deleted_millis == Some(gap.to_millis));
     gap.map(|gap| gap.from_millis)
@@ -95,45 +95,45 @@ fn missing_since(deployment: &Deployment) -> Option<Millis> {
 
 /// Returns the row of an episode until the gap after which its Deployment was missing.
 fn row_before_gap(text: &str, uid: Uid, (from_millis, until_millis): (Millis, Millis)) -> Option<EpisodeRow> {
-    // The list after the gap began it: nothing of it was observed.
+    // The list after the gap began the episode: nothing of it was observed.
     if until_millis < from_millis {
         return None;
     }
     let lines = rollout_span::trim(text, (Millis::MIN, until_millis));
     let (played, span) = (play(&lines, until_millis), (from_millis, until_millis));
     let row = row_of_played(&played, &lines, uid, span, false, RowScope::BeforeGap)?;
-    // It is evicted for its age, as the rows of a deleted workload.
+    // It is evicted by age, like the rows of a deleted workload.
     Some(EpisodeRow { is_deleted: true, ..row })
 }
 
-/// The part of an episode that its row tells.
+/// The part of an episode that a row describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowScope {
     Whole,
     /// Everything until a rollout began.
     BeforeRollout,
-    /// Everything until the gap in which the Deployment went missing. What went on then may have ended at any time in the gap.
+    /// Everything until the gap in which the Deployment went missing. An open state may have ended at any time in the gap.
     BeforeGap,
-    /// The deletion alone, where the row of a rollout before tells of losses and restarts.
+    /// Only the deletion; the row of an earlier rollout describes losses and restarts.
     Deletion,
 }
 
 impl RowScope {
-    /// Returns whether the episode goes on after what its row tells.
+    /// Returns whether the episode continues after the part in its row.
     const fn is_part(self) -> bool {
         matches!(self, Self::BeforeRollout | Self::BeforeGap)
     }
 }
 
-/// Plays the lines of an episode until it ends.
+/// Replays the lines of an episode until it ends.
 fn play(text: &str, to_millis: Millis) -> Timeline {
     let mut timeline = Recording::read(text).play();
     timeline.tick(to_millis);
     timeline
 }
 
-/// Returns the row of the lines of an episode, which were played until it ends; `None` if a rollout is in them, or they are of no
-/// kind. The store adds its cluster and number.
+/// Returns the row of an episode, whose lines were replayed until its end; `None` if it contains a rollout, or has no kind. The
+/// store adds its cluster and number.
 fn row_of_played(
     timeline: &Timeline,
     text: &str,
@@ -153,7 +153,7 @@ fn row_of_played(
     let episode = assess_episode(timeline.model(), deployment, now, is_open, scope)?;
     let title = say::episode(&episode, is_open);
     let is_trouble = episode.kind == EpisodeKind::Failure || episode.outage_millis.is_some();
-    // The title of a scaling says nothing of pods that do not start.
+    // The title of a scaling does not mention pods that do not start.
     let is_scaling = episode.kind == EpisodeKind::Scaling;
     let trouble =
         Some(text).filter(|_| is_scaling).and_then(|text| find_trouble(text, uid, &deployment.gaps, to_millis));
@@ -167,7 +167,7 @@ fn row_of_played(
         revision: last.map(|rollout| rollout.revision).unwrap_or_default(),
         started_millis: episode.began_millis.clamp(from_millis, ended_millis.unwrap_or(to_millis)),
         ended_millis,
-        // The list after a gap does not tell when it ended. A begin counts from when it was first seen.
+        // The list after a gap does not show when the episode ended. Its begin counts from the first observation.
         is_part_unseen: match episode.ended_millis {
             Some(at) => rollout::is_in_gap(deployment, at),
             None => scope == RowScope::BeforeGap,
@@ -190,7 +190,7 @@ fn row_of_played(
     })
 }
 
-/// Returns the episode of a workload at its last line; it has not ended while a pod crashes again and again.
+/// Returns the episode of a workload at its last line; it has not ended while a pod crashes repeatedly.
 fn assess_episode<'m>(
     model: &'m Model,
     deployment: &Deployment,
@@ -207,12 +207,12 @@ fn assess_episode<'m>(
         }
         RowScope::Deletion => keep_deletion(&mut episode, deployment),
     }
-    // Containers run for their back-off before their workload comes to rest.
+    // Containers restart during their back-off before their workload is at rest.
     let is_settled = !is_open && !scope.is_part();
     let settled_millis = if is_settled { LONGEST_BACK_OFF_MILLIS + SETTLE_MILLIS } else { 0 };
     let later = Now { millis: now.millis + settled_millis, ..now };
     let pods = model.pods_of_deployment(deployment.uid);
-    // One out of rotation was replaced, and may crash for as long as it is there.
+    // A pod out of rotation was replaced, and may crash as long as it exists.
     let mut counted = pods.iter().filter(|pod| !pod.is_out_of_rotation());
     if counted.any(|pod| assess::crash::crash(pod, later).is_some_and(|crash| crash.is_loop)) {
         episode.ended_millis = None;
@@ -220,7 +220,7 @@ fn assess_episode<'m>(
     Some(episode)
 }
 
-/// Leaves the deletion alone in an episode, with pods that went because of it before.
+/// Reduces an episode to its deletion, with the pods that ended before because of it.
 fn keep_deletion(episode: &mut assess::Episode<'_>, deployment: &Deployment) {
     let is_of_it = |what: &Happening| {
         matches!(what, Happening::WentBefore { .. } | Happening::Deleting | Happening::Deleted { .. })
@@ -232,8 +232,8 @@ fn keep_deletion(episode: &mut assess::Episode<'_>, deployment: &Deployment) {
     episode.restarted.clear();
 }
 
-/// Finds the trouble that an episode had last, as a cause: a bad verdict that lasted while nothing changed, or at its end. Nobody knows
-/// what lasted in a gap.
+/// Finds the last trouble of an episode, as a cause: a bad verdict that lasted without changes, or at its end. States during a
+/// gap are unknown.
 fn find_trouble(text: &str, uid: Uid, gaps: &[Gap], to_millis: Millis) -> Option<String> {
     let observed = Recording::read(text).observed;
     let stretches = observed.iter().zip(observed.iter().skip(1)).map(|(one, next)| {

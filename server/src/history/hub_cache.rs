@@ -1,7 +1,8 @@
-//! Caches hubs that stand still, each built once for all who open it at the same time. Their number is limited, in all and for each client.
+//! Caches static hubs, each built once for all clients that open it at the same time. Their number is limited, in total and for
+//! each client.
 //!
 //! ```text
-//!   open ──► cached or in use ──► Handle with a lease: the hub lives, and counts, until the last one is dropped
+//!   open ──► cached or in use ──► Handle with a lease: the hub lives, and counts, until the last lease is dropped
 //!      └───► built (a few at once) ──► cached, the least recently used one is evicted
 //! ```
 
@@ -25,7 +26,7 @@ use crate::telemetry::panics::locked;
 
 /// Versions of one rollout that are in use at once; later clients get the newest of them.
 const MOST_OF_KEY: usize = 4;
-/// Errors that weigh as much as one small hub.
+/// Number of errors that weigh as much as one small hub.
 const ERRORS_OF_ONE: usize = 16;
 
 /// A rollout or a moment that cannot be shown.
@@ -43,20 +44,20 @@ pub enum OpenError {
 /// A hub, or why there is none.
 pub(crate) type OpenResult = Result<Handle, OpenError>;
 
-/// A built hub, or why there is none and for how long that is cached.
+/// A built hub, or why there is none and for how long that error is cached.
 pub(crate) type BuildResult = Result<StaticHub, (OpenError, Duration)>;
 
-/// A permit to build a hub, for work that cannot be cancelled to hold.
+/// A permit to build a hub, held by work that cannot be cancelled.
 pub(crate) type BuildPermit = Option<OwnedSemaphorePermit>;
 
 pub(crate) struct CacheLimits {
-    /// Number of cached hubs, and their size together.
+    /// Number and total size of cached hubs.
     pub(crate) cached: (usize, usize),
-    /// Number of hubs in use, and their size together.
+    /// Number and total size of hubs in use.
     pub(crate) used: (usize, usize),
-    /// Number of hubs that are built at once.
+    /// Number of concurrent builds.
     pub(crate) builds: usize,
-    /// Number of different hubs that one client follows, and that all links of one maker follow.
+    /// Number of different hubs that one client follows, or that all links of one owner follow together.
     pub(crate) of_one: usize,
     pub(crate) of_links: usize,
 }
@@ -65,17 +66,17 @@ pub(crate) struct StaticHub {
     pub(crate) hub: Handle,
     /// Its size, in the unit of its cache.
     pub(crate) size: usize,
-    /// Its last moment, and the latest one with which it could be built.
+    /// Its last time, and the latest one with which it could be built.
     pub(crate) to_millis: Millis,
     pub(crate) most_millis: Millis,
-    /// It does not grow any more: it serves as long as it is in use.
+    /// Whether it is final: it is served as long as it is in use.
     pub(crate) is_settled: bool,
-    /// It is built again for later clients.
+    /// Time after which it is built again for later clients.
     pub(crate) fresh_until: Option<Instant>,
 }
 
 impl StaticHub {
-    /// Returns `true` if it has a moment as one that is built for that would. A moment after its latest one is not shown.
+    /// Returns whether it contains a time as a hub built for that time would. A time after its latest one is not shown.
     fn reaches(&self, until_millis: Option<Millis>) -> bool {
         until_millis.is_none_or(|until| until <= self.to_millis || until > self.most_millis)
     }
@@ -86,10 +87,10 @@ impl StaticHub {
 }
 
 type Entry = Result<Arc<StaticHub>, (OpenError, Instant)>;
-/// A hub that is being built. It goes on while one client waits, and is dropped with the last one.
+/// A hub that is being built. The build continues while one client waits, and is dropped with the last one.
 type Build = Shared<BoxFuture<'static, Entry>>;
 
-/// The cache. An evicted hub lives on while it is in use, and is served meanwhile.
+/// The cache. An evicted hub lives on while it is in use, and is still served.
 pub(crate) struct HubCache<K> {
     cache: Cache<K, Entry>,
     builds: Mutex<HashMap<K, WeakShared<BoxFuture<'static, Entry>>>>,
@@ -108,7 +109,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
     pub(crate) fn new(limits: &CacheLimits) -> Self {
         let (count, size) = limits.cached;
         let one = size / count;
-        // The largest hub is cached alone, so that it is not built for each request.
+        // The largest hub fills the cache alone, so that it is not built for each request.
         let weigh = move |_: &K, entry: &Entry| {
             let weight = entry.as_ref().map_or(one / ERRORS_OF_ONE, |hub| hub.size.clamp(one, size));
             u32::try_from(weight).unwrap_or(u32::MAX)
@@ -124,7 +125,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
         }
     }
 
-    /// Returns a hub, or why there is none, without building it.
+    /// Returns a hub or its error, without building it.
     pub(crate) fn find(&self, key: &K, until_millis: Option<Millis>) -> Option<OpenResult> {
         let entry = match self.in_use(key, until_millis) {
             Some(hub) => Ok(hub),
@@ -133,7 +134,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
         Some(self.lease(key, entry))
     }
 
-    /// Opens a hub, which is built if necessary, unless too many are in use.
+    /// Opens a hub, and builds it if necessary, unless too many are in use.
     pub(crate) async fn open<F: Future<Output = BuildResult> + Send + 'static>(
         self: &Arc<Self>,
         key: &K,
@@ -146,14 +147,14 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
             }
             let (build, is_own) = self.build(key, until_millis, build.clone());
             let entry = build.await;
-            // A hub that was built for others may end before the moment.
+            // A hub that was built for others may end before the requested time.
             if is_own || entry.as_ref().map_or(true, |hub| hub.reaches(until_millis)) {
                 return self.lease(key, entry);
             }
         }
     }
 
-    /// Starts to build a hub, unless that has begun. Returns `true` if it starts.
+    /// Starts to build a hub, unless that has begun. Returns whether it starts.
     fn build<F: Future<Output = BuildResult> + Send + 'static>(
         self: &Arc<Self>,
         key: &K,
@@ -178,7 +179,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
             } else {
                 this.cache.insert(of.clone(), entry.clone());
             }
-            this.cache.run_pending_tasks(); // else there are more of them for a while
+            this.cache.run_pending_tasks(); // otherwise the cache exceeds its limit for a while
             locked(&this.builds).remove(&of);
             entry
         };
@@ -188,8 +189,8 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
         (begun, true)
     }
 
-    /// Counts a client who follows a hub, until the returned handle is dropped. `None` if the client follows too many; a hub of another cache
-    /// is returned unchanged.
+    /// Counts a client that follows a hub, until the returned handle is dropped. `None` if the client follows too many; a hub of
+    /// another cache is returned unchanged.
     pub(crate) fn add_follower(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         let lease = self.leases().into_iter().find(|lease| lease.hub.hub.is_same(&hub));
         let Some(lease) = lease else { return Some(hub) };

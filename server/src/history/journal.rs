@@ -1,5 +1,5 @@
-//! A cluster's way to the writer. It never waits: while the queue is full, it keeps the last state of each object, and sends these
-//! together once there is room, with the time in which steps are missing.
+//! A cluster's queue to the writer. It never waits: while the queue is full, it keeps the last state of each object. Once there
+//! is room, it sends these together, with a gap for the missing steps.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::feed::recording::{self, LineType};
 use crate::kube::SourceEvent;
 use crate::kube::translate::Object;
 
-/// Bytes of messages in the queue from all hubs to the writer, from which on it takes no more.
+/// Size of queued messages from all hubs to the writer at which the queue accepts no more, in bytes.
 pub const QUEUE_BYTES: usize = 64 << 20; // the first list of 100,000 pods
-/// Bytes that a message takes besides its texts.
+/// Size of a message without its texts, in bytes.
 const MESSAGE_BYTES: usize = 256;
 
 /// A message to the writer.
@@ -40,12 +40,12 @@ pub enum Message {
         cluster: Arc<str>,
         /// `false` to restore without its checkpoint.
         use_checkpoint: bool,
-        /// The store could not be read at the start: the response includes what was observed since then.
+        /// Whether the store could not be read at the start: then the response includes later observations.
         is_late: bool,
-        /// Takes the data, `None` if nothing is stored; dropped if the store cannot be read now.
+        /// Receives the data, `None` if nothing is stored; dropped if the store cannot be read now.
         reply: oneshot::Sender<Option<StoredCluster>>,
     },
-    /// The program ends: everything is to be written now.
+    /// The program ends: everything must be written now.
     Close {
         /// Receives a value when everything is written.
         reply: oneshot::Sender<()>,
@@ -59,11 +59,11 @@ pub enum JournalEntry {
     Lines(ObservedLines),
     /// The cluster responded at that time.
     Heard(Millis),
-    /// Rollouts that began, went on or ended.
+    /// Rollouts that began, changed or ended.
     Rollouts(Vec<EpisodeRow>),
-    /// Changed activity of workloads, after all entries before.
+    /// Changed activity of workloads, after all previous entries.
     Activity(ActivityChanges),
-    /// The timeline after all entries before, and the time of its last observation.
+    /// The timeline after all previous entries, and the time of its last observation.
     Checkpoint(Millis, Vec<u8>),
 }
 
@@ -90,7 +90,7 @@ pub fn queue() -> (QueueSender, QueueReceiver) {
     (QueueSender { messages, bytes: bytes.clone() }, QueueReceiver { inbox, bytes })
 }
 
-/// The end of the queue that takes messages, and never waits.
+/// The sending end of the queue, which never waits.
 #[derive(Debug, Clone)]
 pub struct QueueSender {
     messages: Sender<Message>,
@@ -102,7 +102,7 @@ impl QueueSender {
         self.bytes.load(Ordering::Relaxed) < QUEUE_BYTES
     }
 
-    /// Adds a message, also to a full queue.
+    /// Adds a message, even to a full queue.
     pub fn send(&self, message: Message) {
         self.bytes.fetch_add(message.bytes(), Ordering::Relaxed);
         let _ = self.messages.send(message); // the writer may have ended
@@ -120,7 +120,7 @@ impl QueueReceiver {
     /// Returns the next message.
     ///
     /// # Errors
-    /// When none comes within that time, or all senders are gone.
+    /// If none arrives within that time, or all senders are gone.
     pub fn recv_timeout(&self, wait: Duration) -> Result<Message, RecvTimeoutError> {
         let message = self.inbox.recv_timeout(wait)?;
         self.bytes.fetch_sub(message.bytes(), Ordering::Relaxed);
@@ -149,7 +149,7 @@ impl ObservedLines {
             SourceEvent::Recorded { observed, line: Some(line) } => (observed.at_millis, vec![line.clone()]),
             _ => return None,
         };
-        let text = lines.into_iter().map(|line| line + "\n").collect(); // in the memory of the first line
+        let text = lines.into_iter().map(|line| line + "\n").collect(); // reuses the memory of the first line
         Some(Self { from_millis: at_millis, to_millis: at_millis, text })
     }
 
@@ -165,7 +165,7 @@ impl ObservedLines {
     }
 }
 
-/// The last state of each object since the queue was full.
+/// The last state of each object since the queue became full.
 #[derive(Debug)]
 struct LatestStates {
     since_millis: Millis,
@@ -186,14 +186,14 @@ impl Journal {
         Self { cluster, to_writer, gap: None }
     }
 
-    /// Adds the observation of an event.
+    /// Records the observation of an event.
     pub fn note(&mut self, event: &SourceEvent) {
         if let Some(gap) = &mut self.gap {
             gap.note(event);
             return;
         }
         let Some(lines) = ObservedLines::from_event(event) else { return };
-        // A recording is in memory anyway.
+        // A recording is in memory in any case.
         if self.has_room() || matches!(event, SourceEvent::Recorded { .. }) {
             self.add(JournalEntry::Lines(lines));
         } else {
@@ -203,23 +203,23 @@ impl Journal {
         }
     }
 
-    /// Adds an entry, also to a full queue.
+    /// Adds an entry, even to a full queue.
     pub fn add(&self, entry: JournalEntry) {
         self.to_writer.send(Message::Entry { cluster: self.cluster.clone(), entry });
     }
 
-    /// Returns `true` if every observation was added, and there is room for what is made of them.
+    /// Returns whether every observation was added, and there is room for data computed from them.
     pub fn has_room(&self) -> bool {
         self.gap.is_none() && self.to_writer.has_room()
     }
 
-    /// Returns `true` if steps are missing and the queue has room again. The lines that end the gap may be those of all objects: they are
-    /// not put together before that.
+    /// Returns whether steps are missing and the queue has room again. The lines that end the gap may cover all objects, so they
+    /// are computed only then.
     pub fn can_end_gap(&self) -> bool {
         self.gap.is_some() && self.to_writer.has_room()
     }
 
-    /// Ends a gap: adds the last state of each object, and which objects exist.
+    /// Ends a gap: adds the last state of each object, and the list of existing objects.
     pub fn end_gap(&mut self, existing: &[(Kind, Uid)]) {
         let Some(LatestStates { since_millis, lines }) = self.gap.take() else { return };
         let mut latest: Vec<(Millis, String)> = lines.into_values().collect();
@@ -233,10 +233,10 @@ impl Journal {
         self.add(JournalEntry::Lines(ObservedLines { from_millis: since_millis, to_millis, text }));
     }
 
-    /// Notes that the cluster responds.
+    /// Records a response of the cluster.
     pub fn note_response(&self, at_millis: Millis) {
         if self.has_room() {
-            self.add(JournalEntry::Heard(at_millis)); // else another one follows soon
+            self.add(JournalEntry::Heard(at_millis)); // otherwise a later response is recorded
         }
     }
 }
@@ -252,8 +252,7 @@ impl LatestStates {
         }
     }
 
-    /// Notes the last state of an object. Events are left out, and pods that are gone: the list at the end of the gap
-    /// lacks them.
+    /// Records the last state of an object. Omits Events, and pods that are gone: the list at the end of the gap lacks them.
     fn note_object(&mut self, object: &Object, seen: Seen, at_millis: Millis) {
         let (kind, Ok(uid)) = (object.kind(), object.uid()) else { return };
         let r#type = if seen == Seen::Deleted { LineType::Deleted } else { LineType::Modified };
@@ -268,7 +267,7 @@ impl LatestStates {
     }
 }
 
-/// Returns the kind, the UID and the namespace of each object that exists.
+/// Returns kind, UID and namespace of each existing object.
 pub(super) fn existing_objects(model: &Model) -> impl Iterator<Item = (Kind, Uid, &String)> {
     let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none());
     let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none());

@@ -1,4 +1,4 @@
-//! The last line of every object that exists, and keyframes: a list of them all, from which a recording can begin.
+//! The last line of every existing object, and keyframes: a list of all of them with which a recording can begin.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use timeline::{Millis, Uid};
 
 use crate::feed::recording::{self, LineType, RawLine};
 
-/// The identity of an object, its owners, and the object that an Event is about.
+/// The identity of an object, its owners, and the subject of an Event.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ObjectRelations {
@@ -41,22 +41,22 @@ struct LatestLine {
     line: String,
 }
 
-/// The last lines of a recording by object.
+/// The last line of each object in a recording.
 #[derive(Default)]
 pub(super) struct LatestLines {
     objects: BTreeMap<(Kind, Uid), LatestLine>,
-    /// UIDs of the lists that are being read.
+    /// UIDs in the lists that are in progress.
     listing: BTreeMap<Kind, BTreeSet<Uid>>,
     /// Kinds and namespaces that were listed.
     listed: BTreeSet<(Kind, Option<String>)>,
     /// Time of the next keyframe.
     pub(super) at_millis: Millis,
-    /// Arrival of the last line that is of no Event.
+    /// Arrival of the last line that is not an Event.
     changed_millis: Millis,
 }
 
 impl LatestLines {
-    /// Reads lines. Malformed ones are skipped, and Events: they illustrate what happened, and exist for an hour.
+    /// Reads lines. Skips malformed lines and Events, which only exist for an hour.
     pub(super) fn read(&mut self, text: &str) {
         for line in text.lines() {
             if let Some(read) = RawLine::parse(line) {
@@ -83,7 +83,7 @@ impl LatestLines {
         objects.map(|(.., object)| format!("{}\n", object.line)).collect()
     }
 
-    /// Returns the last lines of all objects, and one that tells when the last change was: it may be of an object that is gone.
+    /// Returns the last lines of all objects, and a line with the time of the last change, which may concern an object that is gone.
     pub(super) fn at_rest(&self) -> String {
         let bookmark = recording::bookmark_line(self.changed_millis, Kind::Deployment.name());
         self.lines(|_| true) + &bookmark + "\n"
@@ -129,7 +129,7 @@ impl LatestLines {
         }
     }
 
-    /// Moves the time of the next keyframe to this time, unless it is later already.
+    /// Moves the time of the next keyframe to a time, unless it is already later.
     pub(super) fn advance(&mut self, at_millis: Millis) {
         self.at_millis = self.at_millis.max(at_millis);
     }
@@ -152,7 +152,7 @@ impl LatestLines {
     }
 }
 
-/// Returns a line as one of a list.
+/// Returns a line as part of a list.
 fn as_list_line(line: &str, at_millis: Millis) -> Option<String> {
     let read = RawLine { observed_at_millis: at_millis, r#type: LineType::Listed, ..RawLine::parse(line)? };
     serde_json::to_string(&read).ok()

@@ -1,6 +1,6 @@
-//! Stores observations beyond the life of the process, and finds them again.
-//! Owns the log of the last day, episodes, their index, and the restart from them.
-//! Must not know the inside of the hub, the web, or the page's crate.
+//! Stores observations beyond the life of the process, and reads them.
+//! Owns the log of the last day, episodes, their index, and restoring after a restart.
+//! Must not know the internals of the hub, the web, or the page's crate.
 //!
 //! ```text
 //!   sources ──queue──► tap ──queue──► hub
@@ -12,8 +12,8 @@
 //!                       └ retention by age and size
 //! ```
 //!
-//! Both are lines of recordings ([`crate::feed::recording`]): a later version plays them with its own rules. A checkpoint is a hub's
-//! timeline, so that a restart need not play a whole day; only the version that encoded it reads it.
+//! Log and episodes are lines of recordings ([`crate::feed::recording`]): a later version replays them with its own rules. A
+//! checkpoint is a hub's timeline, so that a restart need not replay a whole day; only the version that encoded it can read it.
 
 // Between a hub and the writer.
 mod changed_rows;
@@ -21,7 +21,7 @@ pub mod journal;
 pub mod resume;
 pub mod tap;
 
-// Episodes and their rows, which the writer makes of observations.
+// Episodes and their rows, which the writer computes from observations.
 pub mod activity;
 pub mod episode_rows;
 mod latest_lines;
@@ -63,11 +63,11 @@ use crate::database::Connection;
 use crate::kube::InitialState;
 use crate::telemetry::panics::{exit_on_panic_of_thread, locked};
 
-/// Longest wait of readers, and of hubs that start, for a store that is opened and perhaps migrated.
+/// Longest wait of readers, and of starting hubs, for a store that is being opened and perhaps migrated.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest wait for the last commit when the program ends.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Nice value of the writer, added to the program's: beside a hub it gets a quarter of a busy processor.
+/// Nice value of the writer, added to the program's: with a busy hub on the same processor it gets a quarter of the time.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 5;
 
@@ -75,7 +75,7 @@ impl Location {
     /// Opens the store, or creates it.
     ///
     /// # Errors
-    /// When another server writes to it, a later version did, or it cannot be written.
+    /// If another server writes to it, a later version wrote it, or it is not writable.
     pub fn open(&self, limits: Limits) -> Result<Box<dyn Store>, StoreError> {
         Ok(match self {
             Self::Folder(folder) => Box::new(Sqlite::open(folder, limits)?),
@@ -83,10 +83,10 @@ impl Location {
         })
     }
 
-    /// Opens the store if no server writes there.
+    /// Opens the store if no server writes to it.
     ///
     /// # Errors
-    /// When a server writes to it, or it cannot be opened.
+    /// If a server writes to it, or it cannot be opened.
     pub fn open_alone(&self, limits: Limits) -> Result<Box<dyn Store>, StoreError> {
         match self {
             Self::Folder(_) => self.open(limits),
@@ -94,10 +94,10 @@ impl Location {
         }
     }
 
-    /// Returns `true` if there is a store.
+    /// Returns whether there is a store.
     ///
     /// # Errors
-    /// When the server does not respond.
+    /// If the server does not respond.
     pub fn has_store(&self) -> Result<bool, StoreError> {
         match self {
             Self::Folder(folder) => Ok(folder.join(FILE).exists()),
@@ -109,13 +109,13 @@ impl Location {
 /// Returns a sentence about the location, limits and size of the history: "in FOLDER for 30 days, at most 2 GB; 12 MB now".
 ///
 /// # Errors
-/// When it cannot be written. A server that writes to it is no error.
+/// If it is not writable. A server that writes to it is no error.
 pub fn check(options: &Options) -> Result<String, StoreError> {
     let has_store = options.location.has_store()?;
     match options.location.open(options.limits) {
         Ok(mut store) => Ok(match store.bytes() {
             Ok(bytes) => format!("{options}; {} now", bytesize::ByteSize(bytes).display().si()),
-            // Statements have a deadline, and a large store takes long to measure.
+            // Statements have a deadline, and measuring a large store takes long.
             Err(why) => format!("{options}; its size is unknown ({why})"),
         }),
         Err(StoreError::InUse(_)) if has_store => Ok(format!("{options}; a running server writes to it")),
@@ -128,27 +128,26 @@ pub fn check(options: &Options) -> Result<String, StoreError> {
 pub enum RestoreResult {
     /// Its stored timeline.
     Restored(Box<InitialState>),
-    /// Nothing is stored of it.
+    /// No data of it is stored.
     Empty,
     /// The store cannot be read now.
     Unavailable,
-    /// This version cannot use the checkpoint: restore it without.
+    /// This version cannot use the checkpoint: restore without it.
     Unusable,
 }
 
-/// The stored history, and the writer. Clones are handles of the same.
+/// The stored history and the writer. Clones are handles of the same archive.
 #[derive(Clone)]
 pub struct Archive {
     to_writer: QueueSender,
-    /// Since when nothing can be written, and why; `None` while everything observed is written.
+    /// Start and reason of failing writes; `None` while everything observed is written.
     pub unwritten: watch::Receiver<Option<Unwritten>>,
-    /// A count that changes when the store may be another one, or another server wrote to it: everything besides lines is to be written
-    /// again.
+    /// A count that changes if the store may be another one, or another server wrote to it: then everything besides lines must be
+    /// written again.
     pub reopen_count: watch::Receiver<u64>,
-    /// A count that changes when lines are lost and another store begins: all objects are to be listed again, as its lines begin in the
-    /// middle.
+    /// A count that changes if lines are lost and another store begins: its lines begin in the middle, so all objects must be listed again.
     pub relist_requests: watch::Receiver<u64>,
-    /// The first attempt to open the store has ended.
+    /// Whether the first attempt to open the store has ended.
     is_open: watch::Receiver<bool>,
     reader: Arc<Reader>,
     readers: Arc<Semaphore>,
@@ -156,12 +155,12 @@ pub struct Archive {
     pub counters: Arc<HistoryCounters>,
     /// Location and limits.
     pub options: Arc<Options>,
-    /// Requests for a checkpoint, to the tap of each cluster.
+    /// Senders of checkpoint requests to the tap of each cluster.
     taps: Arc<Mutex<Vec<mpsc::Sender<oneshot::Sender<()>>>>>,
 }
 
 impl Archive {
-    /// Starts the writer, which opens the store and tries again until it can.
+    /// Starts the writer, which opens the store and retries until it succeeds.
     pub fn start(options: Options) -> Self {
         let Options { location, limits } = options.clone();
         Self::with_store(options, move || location.open(limits))
@@ -181,7 +180,7 @@ impl Archive {
         let writer = writer::Writer::new(Box::new(open), status, (reopened, lost), counters.clone());
         let (open_sender, is_open) = watch::channel(false);
         std::thread::spawn(move || {
-            // On other systems that is the priority of the whole process.
+            // On other systems it would change the priority of the whole process.
             #[cfg(target_os = "linux")]
             let _ = rustix::process::nice(NICE); // a sandbox may refuse it
             exit_on_panic_of_thread("the writer of the history", || writer.run(&inbox, &open_sender));
@@ -207,12 +206,12 @@ impl Archive {
     ) -> Result<T, StoreError> {
         let ended = || StoreError::Failed("the server is shutting down".to_owned());
         let mut is_open = self.is_open.clone();
-        // After the timeout the reader has an error of its own.
+        // After the timeout the reader returns its own error.
         let _ = tokio::time::timeout(OPEN_TIMEOUT, is_open.wait_for(|is_open| *is_open)).await;
         let permit = self.readers.clone().acquire_owned().await.map_err(|_| ended())?;
         let reader = self.reader.clone();
         let reading = move || {
-            let _permit = permit; // the caller may have left: reading cannot be cancelled, and counts until it ends
+            let _permit = permit; // reading cannot be cancelled, and counts until it ends even if the caller has left
             read(&reader)
         };
         tokio::task::spawn_blocking(reading).await.map_err(|_| ended())?
@@ -223,14 +222,14 @@ impl Archive {
         Journal::new(cluster.into(), self.to_writer.clone())
     }
 
-    /// Restores a cluster as it was at its last stored observation.
+    /// Restores the state of a cluster at its last stored observation.
     pub async fn restore(&self, cluster: &str) -> RestoreResult {
-        // A checkpoint that is damaged, or of another version, is computed again from the lines.
+        // If the checkpoint is damaged or from another version, the state is computed from the lines.
         for use_checkpoint in [true, false] {
             let mut response = self.request(cluster, use_checkpoint, false);
             let stored = match tokio::time::timeout(OPEN_TIMEOUT, &mut response).await {
                 Ok(stored) => stored.ok(),
-                // The hub starts without its history. The writer notices the failure, unless it has responded just now.
+                // The hub starts without its history. The writer detects the failure, unless it has responded just now.
                 Err(_) => {
                     response.close();
                     response.try_recv().ok()
@@ -244,7 +243,7 @@ impl Archive {
         RestoreResult::Empty
     }
 
-    /// Restores a cluster later, if that was not possible at the start. The result includes everything that was noted before this call,
+    /// Restores a cluster later, if that was not possible at the start. The result includes everything recorded before this call,
     /// and nothing later.
     pub fn restore_later(&self, cluster: &str, use_checkpoint: bool) -> JoinHandle<RestoreResult> {
         let response = self.request(cluster, use_checkpoint, true);
@@ -258,7 +257,7 @@ impl Archive {
         response
     }
 
-    /// Sends a checkpoint of every cluster to the writer: the program ends.
+    /// Sends a checkpoint of every cluster to the writer, because the program ends.
     pub async fn checkpoint(&self) {
         let taps = locked(&self.taps).clone();
         for tap in taps {
@@ -266,14 +265,14 @@ impl Archive {
             if tap.send(reply).await.is_ok() {
                 tokio::select! {
                     _ = done => {}
-                    // The tap just ended with its hub, so nobody responds to the request.
+                    // The tap has just ended with its hub, so it does not respond to the request.
                     () = tap.closed() => {}
                 }
             }
         }
     }
 
-    /// Writes everything that is not written yet, and ends the writer.
+    /// Writes all pending data and ends the writer.
     pub async fn close(&self) {
         let (reply, response) = oneshot::channel();
         self.to_writer.send(Message::Close { reply });

@@ -10,7 +10,7 @@ use timeline::Millis;
 use crate::database::address::DatabaseServer;
 
 const DAY_MILLIS: Millis = 24 * 3_600_000;
-/// Age of data that only its size evicts.
+/// Maximum age of data that is only limited by size.
 pub const UNLIMITED_AGE: Millis = Millis::MAX / 4;
 
 /// Limits of the stored data.
@@ -20,11 +20,11 @@ pub struct Limits {
     pub age_millis: Millis,
     /// Maximum size.
     pub bytes: u64,
-    /// Small batches are joined until they are this large, in bytes.
+    /// Size up to which small batches are joined, in bytes.
     pub joined_bytes: u64,
-    /// Maximum age of the log, from which a restart resumes.
+    /// Maximum age of the log, from which a restart continues.
     pub log_millis: Millis,
-    /// Most bytes of the log that a restart without a checkpoint of this version reads, the newest. It plays them before anything is shown.
+    /// Largest part of the log that a restart without a usable checkpoint replays before anything is shown, in bytes: the newest part.
     pub replayed_bytes: u64,
 }
 
@@ -41,7 +41,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns limits, with the default for each one that is not given.
+    /// Returns limits, with defaults for absent values.
     pub fn new(age: Option<Duration>, size: Option<ByteSize>) -> Self {
         let default = Self::default();
         Self {
@@ -52,7 +52,7 @@ impl Limits {
     }
 }
 
-/// In words: "for 30 d, at most 2 GB".
+/// Formats the limits: "for 30 d, at most 2 GB".
 impl fmt::Display for Limits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.age_millis {
@@ -90,7 +90,7 @@ pub struct Options {
     pub limits: Limits,
 }
 
-/// In words: "in FOLDER for 30 d, at most 2 GB".
+/// Formats location and limits: "in FOLDER for 30 d, at most 2 GB".
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "in {} {}", self.location, self.limits)

@@ -1,6 +1,6 @@
-//! The store in a PostgreSQL database, for several servers that watch the same clusters. One of them writes each cluster: the one that has
-//! its advisory lock, which ends with the connection. The others keep the last lines in memory; the one that gets the lock next writes
-//! these, after a gap.
+//! The store in a PostgreSQL database, for several servers that watch the same clusters. Each cluster has one writer: the server
+//! with its advisory lock, which ends with the connection. The others keep the last lines in memory; the next server with the
+//! lock writes them after a gap.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::database::Connection;
 use crate::database::address::DatabaseServer;
 use crate::database::postgres::LOCKS;
 
-/// Most compressed bytes of settled episodes that wait for a takeover of their cluster.
+/// Largest size of settled episodes that wait for a takeover of their cluster, compressed, in bytes.
 const MOST_SETTLED_BYTES: usize = 16 << 20;
-/// Time for which settled episodes are kept for a takeover: the lock of a server that is gone ends within half a minute.
+/// Time for which settled episodes are kept for a takeover: the lock of a failed server ends within half a minute.
 const SETTLED_FOR_MILLIS: Millis = 10 * 60_000;
-/// Time between two measurements of a store that is not too large: each reads all rows of the index.
+/// Time between two measurements of a store within its limit: each reads all rows of the index.
 const MEASURE_EVERY: Duration = Duration::from_secs(600);
 
 /// The store.
@@ -30,9 +30,9 @@ pub struct Postgres {
     limits: Limits,
     connection: Option<Connection>,
     clusters: BTreeMap<Arc<str>, ClusterLock>,
-    /// Our name in the column `last_commit`.
+    /// Name of this server in the column `last_commit`.
     me: String,
-    /// When the size is measured next.
+    /// Time of the next measurement of the size.
     measure_at: Instant,
 }
 
@@ -40,21 +40,21 @@ pub struct Postgres {
 struct ClusterLock {
     /// The last lines of all objects.
     objects: LatestLines,
-    /// Id of the cluster; `None` unless this server has the lock.
+    /// Id of the cluster; `None` if this server does not have the lock.
     cluster: Option<i64>,
-    /// The database lacks lines.
+    /// Whether the database lacks lines.
     is_behind: bool,
     /// Name of the last commit that this server wrote; empty if it wrote none.
     last_commit: String,
-    /// The last settled episodes: another server may end before it writes them, and a failover may lose them.
+    /// The last settled episodes: another server may fail before it writes them, or a database failover may lose them.
     settled: Vec<Episode>,
 }
 
 impl Postgres {
-    /// Connects to a database, and creates the tables if they are missing.
+    /// Connects to a database, and creates missing tables.
     ///
     /// # Errors
-    /// When it does not respond, a later version wrote it, or a permission is missing.
+    /// If it does not respond, a later version wrote it, or a permission is missing.
     pub fn open(server: &DatabaseServer, limits: Limits) -> Result<Self, StoreError> {
         let connection = Some(Connection::connect_to_write(server, &sql::SCHEMA)?);
         let me = format!("{:016x}", fastrand::u64(..));
@@ -65,7 +65,7 @@ impl Postgres {
     /// Connects to a database to which no server writes.
     ///
     /// # Errors
-    /// When one does, and when it cannot be opened.
+    /// If a server writes to it, or it cannot be opened.
     pub fn open_alone(server: &DatabaseServer, limits: Limits) -> Result<Self, StoreError> {
         let mut store = Self::open(server, limits)?;
         store.with_connection(|_, connection| {
@@ -80,7 +80,7 @@ impl Postgres {
         Ok(store)
     }
 
-    /// Runs a request on the connection, which is made again if it was lost. The locks are lost with it.
+    /// Runs a request on the connection, and reconnects if it was lost. The locks are lost with it.
     fn with_connection<T>(
         &mut self,
         request: impl FnOnce(&mut Self, &mut Connection) -> Result<T, StoreError>,
@@ -128,8 +128,8 @@ impl Postgres {
         Ok(result)
     }
 
-    /// Returns `true` if the stored data is more than the limit. A size that cannot be measured, as a statement has a deadline, is not:
-    /// then data is evicted for its age alone.
+    /// Returns whether the stored data exceeds the limit. A size that cannot be measured within the statement's deadline does not
+    /// count as too large: then data is evicted only by age.
     fn is_too_much(&mut self, connection: &mut Connection) -> bool {
         if Instant::now() < self.measure_at {
             return false;
@@ -148,7 +148,7 @@ impl Postgres {
     fn tidy_locked(&mut self, connection: &mut Connection, now_millis: Millis) -> Result<bool, StoreError> {
         let is_too_much = self.is_too_much(connection);
         let held: Vec<i64> = self.clusters.values().filter_map(|known| known.cluster).collect();
-        // Clusters that no server writes are tidied, too.
+        // Clusters without a writing server are tidied, too.
         let mut borrowed = Vec::new();
         let mut others = sql::clusters(connection)?.into_iter().filter(|cluster| !held.contains(cluster));
         let locked = others.try_for_each(|cluster| {
@@ -159,7 +159,7 @@ impl Postgres {
         });
         let mine = [held.as_slice(), &borrowed].concat();
         let is_more = locked.and_then(|()| sql::tidy(connection, &mine, &self.limits, now_millis, is_too_much));
-        // Also after an error: another server may write these.
+        // Also after an error, so that another server may write these clusters.
         for cluster in borrowed {
             let unlocked = connection.unlock(LOCKS | cluster);
             if is_more.is_ok() {
@@ -167,14 +167,14 @@ impl Postgres {
             }
         }
         if is_too_much && matches!(is_more, Ok(false)) {
-            self.measure_at = Instant::now() + MEASURE_EVERY; // what is left has to stay
+            self.measure_at = Instant::now() + MEASURE_EVERY; // the remaining data must stay
         }
         is_more
     }
 }
 
 impl ClusterLock {
-    /// Writes a commit under a name; returns the id of its cluster, `None` if another server writes that.
+    /// Writes a commit under a name; returns the id of its cluster, or `None` if another server writes the cluster.
     fn write(
         &self,
         database: &mut Connection,
@@ -191,7 +191,7 @@ impl ClusterLock {
         result.is_takeover |= is_takeover;
         let row = "UPDATE clusters SET last_commit = $2 WHERE id = $1 AND last_commit <> $2";
         if database.run(row, &[cluster.into(), name.into()])? == 0 {
-            return Ok(Some(cluster)); // it was written before, and the response was lost
+            return Ok(Some(cluster)); // it was written before, but the response was lost
         }
         let takeover = if is_takeover { self.takeover(database, cluster, commit)? } else { None };
         let commit = takeover.as_ref().unwrap_or(commit);
@@ -200,8 +200,8 @@ impl ClusterLock {
         Ok(Some(cluster))
     }
 
-    /// Acquires the lock for the commit of a name; returns the id of the cluster, and whether another server wrote it, or a failover lost
-    /// commits. `None` if another server has the lock.
+    /// Acquires the lock for the commit of a name. Returns the id of the cluster, and whether another server wrote it or a
+    /// failover lost commits; `None` if another server has the lock.
     fn acquire(
         &self,
         database: &mut Connection,
@@ -217,14 +217,14 @@ impl ClusterLock {
         match (is_locked, is_ours) {
             (true, _) => Ok(Some((cluster, self.is_behind || was_held && !is_ours))),
             (false, false) => Ok(None),
-            // No other server wrote since then: the database has not noticed yet that our connection was lost.
+            // No other server wrote since then: the database has not yet detected that the connection was lost.
             (false, true) => {
                 Err(StoreError::Failed("the history database has not closed a lost connection yet".to_owned()))
             }
         }
     }
 
-    /// Returns the commit to write after another server: all objects, after a gap, and the settled episodes that it left open.
+    /// Returns the commit to write after another server: all objects, after a gap, and the settled episodes that the server left open.
     fn takeover(&self, database: &mut Connection, cluster: i64, commit: &Commit) -> Result<Option<Commit>, StoreError> {
         let heard_millis = sql::last_response(database, &commit.cluster)?;
         let (at_millis, text) = (self.objects.at_millis, self.objects.keyframe(heard_millis));
@@ -235,8 +235,8 @@ impl ClusterLock {
         Ok(Some(Commit { lines, checkpoint: None, episodes, ..commit.clone() }))
     }
 
-    /// Returns the settled episodes that the other server, heard last at `heard_millis`, did not write: those that the store has as open
-    /// ones, and those that began later.
+    /// Returns the settled episodes that the other server, whose last response is from `heard_millis`, did not write: those that
+    /// are open in the store, and those that began later.
     fn unwritten_episodes(
         &self,
         database: &mut Connection,
@@ -257,7 +257,7 @@ impl ClusterLock {
         Ok(self.settled.iter().filter(is_unwritten).cloned().collect())
     }
 
-    /// Keeps the settled episodes of a commit until they are surely written, and as far as there is room.
+    /// Keeps the settled episodes of a commit until they are certainly written, as far as there is room.
     fn keep_settled(&mut self, episodes: &[Episode]) {
         self.settled.extend(episodes.iter().filter(|episode| !episode.is_open).cloned());
         let last_millis = self.settled.iter().map(|episode| episode.to_millis).max().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Records the episodes of workloads.
 //!
-//! Each workload has a base, its objects when it was last at rest, and the lines since then. When the workload settles, both are one
-//! [`Episode`]: a complete recording. Base and lines are compressed in memory; a workload at rest takes about as much of it as the
-//! JSON of one of its pods.
+//! Each workload has a base, which is its objects when it was last at rest, and the lines since then. When the workload settles,
+//! both become one [`Episode`]: a complete recording. Base and lines are compressed in memory; a workload at rest takes about as
+//! much memory as the JSON of one of its pods.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -18,16 +18,16 @@ use super::rollout_span::{LEAD_MILLIS, LONGEST_MILLIS};
 use super::store::{Episode, RecorderState};
 use crate::feed::recording::{self, LineType, RawLine, RecordedLine};
 
-/// Most bytes of lines of one episode; afterwards only the objects at its end are recorded, behind a gap.
+/// Largest size of an episode's lines, in bytes; beyond it only the objects at its end are recorded, after a gap.
 const MOST_BYTES: usize = 16 << 20;
 /// Lines are compressed together in chunks of this many bytes.
 const CHUNK: usize = 16 << 10;
 /// A change of a workload at rest, such as a label, is no episode if nothing follows for this long.
 const QUIET_FOR: Duration = Duration::from_secs(90);
-/// Shortest and longest time between two writes of an open episode: the longer it lasts, the rarer.
+/// Shortest and longest time between two writes of an open episode; the time grows with its duration.
 const WRITE_EVERY: (Millis, Millis) = (10_000, 900_000);
-/// Most bytes of lines that are written at a time for open episodes and quiet workloads: the lines of the log wait for
-/// them. Each one counts some bytes more, because it takes time however few lines it has.
+/// Largest size of lines of open episodes and quiet workloads that are written at once, in bytes: the lines of the log wait for
+/// them. Each one counts some extra bytes, because it takes time even with few lines.
 const MOST_AT_A_TIME: usize = 4 << 20;
 const EPISODE_BYTES: usize = 64 << 10;
 
@@ -37,7 +37,7 @@ pub struct Recorder {
     workloads: BTreeMap<Uid, RecordedWorkload>,
     /// Last owner of each object: Deployments own ReplicaSets, and those own pods.
     owners: BTreeMap<Uid, Uid>,
-    /// More was due than the last write took.
+    /// Whether more was due than the last write took.
     has_more: bool,
 }
 
@@ -46,39 +46,39 @@ struct RecordedWorkload {
     namespace: String,
     /// Its objects when it was last at rest: their last lines, compressed.
     base: Vec<u8>,
-    /// Every object of the base, and of the lines since then.
+    /// Every object in the base and in the lines since then.
     members: BTreeSet<Uid>,
     /// The lines since then.
     chunks: Vec<Vec<u8>>,
     tail: String,
     bytes: usize,
-    /// Arrival of the last line of the base.
+    /// Arrival of the base's last line.
     rest_millis: Option<Millis>,
     /// Arrival of the first and the last line since then.
     span: Option<(Millis, Millis)>,
-    /// If there are too many lines, or for too long: the begin of the lines that are left out, and the objects that exist.
+    /// After too many lines, or too long a time: the start of the omitted lines, and the existing objects.
     overflow: Option<(Millis, Box<LatestLines>)>,
-    /// The lines are more than a change of a workload at rest.
+    /// Whether the lines are more than a change of a workload at rest.
     is_active: bool,
-    /// Every line is of the first list.
+    /// Whether every line belongs to the first list.
     is_first_list: bool,
-    /// The begin of the first rollout that began in the lines, and whether the Deployment is deleted; `None` without a rollout.
+    /// Start of the first rollout in the lines, and whether the Deployment is deleted; `None` without a rollout.
     rollouts: Option<(Millis, bool)>,
-    /// It was created after the first list.
+    /// Whether it was created after the first list.
     is_new: bool,
     last_line: Option<Instant>,
-    /// The end of the open episode when it was last written.
+    /// End of the open episode at its last write.
     written_millis: Option<Millis>,
-    /// The end of its last rollout that is over.
+    /// End of its last ended rollout.
     over_millis: Option<Millis>,
     is_base_written: bool,
 }
 
 impl Recorder {
-    /// Records lines. Malformed ones are skipped.
+    /// Records lines. Skips malformed ones.
     pub fn record(&mut self, text: &str) {
         for line in text.lines() {
-            // Nearly all lines are of objects: these are read once.
+            // Nearly all lines contain objects, so they are first parsed as such.
             if let Ok(read) = serde_json::from_str::<RecordedLine<'_, ObjectRelations>>(line) {
                 let RecordedLine { observed_at_millis, kind, r#type, object, .. } = read;
                 let is_object = !matches!(r#type, LineType::Bookmark | LineType::ListDone);
@@ -113,7 +113,7 @@ impl Recorder {
                 workload
             }
         };
-        // Owners and Events count only within their namespace. A Deployment shows which one its workload is in.
+        // Owners and Events count only within their namespace. The Deployment decides the namespace of its workload.
         let is_elsewhere =
             |workload: &RecordedWorkload| !workload.namespace.is_empty() && workload.namespace != namespace;
         if self.workloads.get(&workload).is_some_and(is_elsewhere) {
@@ -151,7 +151,7 @@ impl Recorder {
         }
     }
 
-    /// Records the end of a list for every workload that may be in it, except for those with `known` later lines.
+    /// Records the end of a list for every workload that may be in it, except those with `known` later lines.
     fn list_done(&mut self, read: &RawLine<'_>, known: &BTreeMap<Uid, Millis>) {
         let Some(kind) = Kind::from_name(&read.kind) else { return };
         let (at_millis, namespace) = (read.observed_at_millis, read.namespace.as_deref());
@@ -176,14 +176,14 @@ impl Recorder {
         owners.take(3).find(|uid| self.workloads.contains_key(uid))
     }
 
-    /// Begins an episode: the workload is not at rest.
+    /// Begins an episode, because the workload is not at rest.
     pub fn begin_episode(&mut self, workload: Uid) {
         if let Some(recorded) = self.workloads.get_mut(&workload) {
             recorded.begin();
         }
     }
 
-    /// Records a rollout: an episode, even if it was over before it was observed. Once it is over, its lines are written with its row.
+    /// Records a rollout as an episode, even if it was over before it was observed. After its end its lines are written with its row.
     pub fn record_rollout(&mut self, rollout: &EpisodeRow) {
         let Some(recorded) = self.workloads.get_mut(&rollout.uid) else { return };
         if recorded.has_begin_of(rollout) {
@@ -197,22 +197,22 @@ impl Recorder {
         }
     }
 
-    /// Returns `true` if the episode of a rollout goes on.
+    /// Returns whether the episode of a rollout is still open.
     pub fn is_in_episode(&self, rollout: &EpisodeRow) -> bool {
         self.workloads.get(&rollout.uid).is_some_and(|recorded| recorded.has_begin_of(rollout))
     }
 
-    /// Ends the episode of a workload that is at rest; returns it, if the lines are one.
+    /// Ends the episode of a workload that is at rest; returns the episode, if the lines are one.
     pub fn settle(&mut self, workload: Uid) -> Option<Episode> {
         self.workloads.get_mut(&workload)?.settle(workload, &mut self.owners)
     }
 
-    /// Returns open episodes and workloads at rest that are to be written now.
+    /// Returns open episodes and workloads at rest that must be written now.
     pub fn pending_writes(&mut self) -> (Vec<Episode>, Vec<(Uid, Vec<u8>)>) {
         let (mut episodes, mut snapshots) = (Vec::new(), Vec::new());
         let due = self.workloads.iter().filter(|(_, recorded)| recorded.is_active && recorded.is_due());
         let mut due: Vec<_> = due.map(|(uid, recorded)| (recorded.written_millis, *uid, recorded.bytes)).collect();
-        due.sort_unstable(); // those that are not written yet come first
+        due.sort_unstable(); // unwritten ones come first
         let (all, mut open) = (due.len(), 0);
         let due = due.into_iter().take_while(|(.., bytes)| {
             let is_room = open < MOST_AT_A_TIME;
@@ -221,7 +221,7 @@ impl Recorder {
         });
         let due: BTreeSet<Uid> = due.map(|(_, uid, _)| uid).collect();
         self.has_more = due.len() < all;
-        let mut quiet = 0; // after a list all of them are
+        let mut quiet = 0; // after a list all workloads are quiet
         for (uid, recorded) in &mut self.workloads {
             if due.contains(uid) {
                 episodes.extend(recorded.episode(*uid, true));
@@ -244,7 +244,7 @@ impl Recorder {
         (episodes, snapshots)
     }
 
-    /// Returns `true` if more was due than [`Self::pending_writes`] returned last.
+    /// Returns whether more was due than [`Self::pending_writes`] returned last.
     pub const fn has_more(&self) -> bool {
         self.has_more
     }
@@ -255,14 +255,14 @@ impl Recorder {
         open.filter_map(|(uid, recorded)| recorded.episode(*uid, true)).collect()
     }
 
-    /// Makes everything be written again.
+    /// Marks everything as not written.
     pub fn reset_written(&mut self) {
         for recorded in self.workloads.values_mut() {
             (recorded.is_base_written, recorded.written_millis) = (false, None);
         }
     }
 
-    /// Restores a recorder. Some lines of the log are in snapshots and episodes already.
+    /// Restores a recorder. Some lines of the log are already in snapshots and episodes.
     pub fn restore(state: &RecorderState) -> Self {
         let RecorderState { snapshots, open, batches } = state;
         let (mut recorder, mut known) = (Self::default(), BTreeMap::new());
@@ -270,7 +270,7 @@ impl Recorder {
         let open = open.iter().map(|episode| (&episode.uid, &episode.body, Some(episode)));
         for (uid, body, episode) in snapshots.chain(open) {
             let Ok(text) = batch::unpack(body) else { continue };
-            // By itself: the lists in it have its own objects only, and would end those of other workloads.
+            // Read separately: its lists contain only its own objects, and would end those of other workloads.
             let mut alone = Self::default();
             alone.record(&text);
             let Some(RecordedWorkload { namespace, mut members, .. }) = alone.workloads.remove(uid) else {
@@ -299,7 +299,7 @@ impl Recorder {
                     continue;
                 }
                 let object: Option<ObjectRelations> = serde_json::from_str(read.object.get()).ok();
-                // A deleted object is no member of its workload any more; its owner is.
+                // A deleted object is no longer part of its workload, but its owner is.
                 let last_millis = object.and_then(|ObjectRelations { metadata, involved_object }| {
                     let owners = metadata.owner_references.iter().filter_map(|owner| owner.uid);
                     let about = involved_object.and_then(|about| about.uid);
@@ -317,7 +317,7 @@ impl Recorder {
 
 impl RecordedWorkload {
     fn append(&mut self, at_millis: Millis, line: &str) {
-        // Kinds are listed side by side: a line may have arrived before one that is in the base.
+        // Kinds are listed concurrently: a line may have arrived before one of the base.
         let at_millis = self.rest_millis.map_or(at_millis, |rest| rest.max(at_millis));
         let (from, to) = self.span.unwrap_or((at_millis, at_millis));
         self.span = Some((from, to.max(at_millis)));
@@ -339,13 +339,13 @@ impl RecordedWorkload {
         }
     }
 
-    /// Returns the lines since it was last at rest.
+    /// Returns the lines since the workload was last at rest.
     fn lines(&self) -> String {
         let chunks = self.chunks.iter().filter_map(|chunk| batch::unpack(chunk).ok());
         chunks.chain([self.tail.clone()]).collect()
     }
 
-    /// Returns its objects when it was last at rest.
+    /// Returns the objects when the workload was last at rest.
     fn base(&self) -> LatestLines {
         let mut objects = LatestLines::default();
         match batch::unpack(&self.base) {
@@ -376,7 +376,7 @@ impl RecordedWorkload {
         Some(Episode { uid, from_millis, to_millis, is_open, row_before, row, body })
     }
 
-    /// Ends the lines; returns the episode in them. An episode that ended before it was noticed counts only if it is of some kind.
+    /// Ends the lines; returns their episode. An episode that ended before it was noticed counts only if it has a kind.
     fn settle(&mut self, uid: Uid, owners: &mut BTreeMap<Uid, Uid>) -> Option<Episode> {
         let is_episode = |episode: &Episode| self.is_active || episode.row.is_some();
         let episode = self.episode(uid, false).filter(is_episode);
@@ -384,13 +384,13 @@ impl RecordedWorkload {
         episode
     }
 
-    /// Removes and returns its objects and lines, which become another workload's.
+    /// Removes and returns its objects and lines, which move to another workload.
     fn remove_lines(&mut self) -> (BTreeSet<Uid>, String) {
         let lines = batch::unpack(&self.base).unwrap_or_default() + &self.lines();
         (std::mem::take(self).members, lines)
     }
 
-    /// Returns `true` if a rollout began after its workload was last at rest.
+    /// Returns whether a rollout began after its workload was last at rest.
     fn has_begin_of(&self, rollout: &EpisodeRow) -> bool {
         let from_millis = self.span.map(|(from, _)| from).or(self.rest_millis);
         from_millis.is_some_and(|from| rollout.started_millis >= from - LEAD_MILLIS)
@@ -402,7 +402,7 @@ impl RecordedWorkload {
         self.span = self.span.or(self.rest_millis.map(|at| (at, at)));
     }
 
-    /// Makes the objects of the first list the base. Events about the time before stay lines.
+    /// Uses the objects of the first list as the base. Events about earlier times stay lines.
     fn rest_as_listed(&mut self, owners: &mut BTreeMap<Uid, Uid>) {
         let is_event = |line: &&str| RawLine::parse(line).is_some_and(|read| read.kind == Kind::Event.name());
         let events = self.lines().lines().filter(is_event).map(|line| format!("{line}\n")).collect();
@@ -410,7 +410,7 @@ impl RecordedWorkload {
         (self.tail, self.is_first_list, self.last_line) = (events, true, Some(Instant::now()));
     }
 
-    /// Makes its objects now the base.
+    /// Uses the present objects as the base.
     fn rest(&mut self, owners: &mut BTreeMap<Uid, Uid>) {
         let Some((_, rest_millis)) = self.span else {
             (self.tail, self.last_line, self.is_active) = (String::new(), None, false);
@@ -430,7 +430,7 @@ impl RecordedWorkload {
         *self = Self { namespace, base, members, rest_millis: Some(rest_millis), is_base_written, ..Self::default() };
     }
 
-    /// Forgets objects that are gone and own no other, once no lines are recorded any more: a workload that never rests has ever more.
+    /// Forgets objects that are gone and own no others, once lines are omitted: a workload that never rests would collect ever more.
     fn forget_gone(&mut self, owners: &mut BTreeMap<Uid, Uid>) {
         let Some((_, objects)) = &self.overflow else { return };
         let mut kept = objects.uids();
@@ -445,19 +445,19 @@ impl RecordedWorkload {
     fn is_due(&self) -> bool {
         let Some((from, to)) = self.span else { return false };
         let (least, most) = WRITE_EVERY;
-        // Each write makes all of it again. Once lines are left out, only the objects at its end differ.
+        // Each write covers the whole episode. Once lines are omitted, only the objects at its end differ.
         let pause = if self.overflow.is_some() { most } else { ((to - from) / 8).clamp(least, most) };
         self.written_millis.is_none_or(|written| to - written >= pause)
     }
 
-    /// Returns `true` if its lines are not the begin of an episode: nothing followed them, or there are hours of them (an annotation that
-    /// changes each minute), so that the lines of the next episode would be left out.
+    /// Returns whether its lines are not the start of an episode: nothing followed them, or they cover hours (an annotation that
+    /// changes each minute), so that the lines of the next episode would be omitted.
     fn is_quiet(&self) -> bool {
         let is_full = self.overflow.is_some();
         !self.is_active && self.last_line.is_some_and(|last| is_full || last.elapsed() >= QUIET_FOR)
     }
 
-    /// Returns `true` if it has no objects, and that was written.
+    /// Returns whether it has no objects, and that state was written.
     fn is_over(&self) -> bool {
         self.span.is_none() && self.members.is_empty() && self.is_base_written
     }

@@ -1,7 +1,7 @@
-//! Restores a cluster as it was at its last stored observation: from its checkpoint, and the lines after it.
+//! Restores the state of a cluster at its last stored observation: from its checkpoint, and the lines after it.
 //!
-//! A checkpoint is MessagePack that says that it is human-readable: only such a format holds the whole model, and the maps of a
-//! timeline have keys that JSON cannot hold.
+//! A checkpoint is MessagePack with the serializer's setting "human-readable": only such a format can store the whole model. JSON
+//! cannot store the keys of the timeline's maps.
 
 use rmp_serde::{Deserializer, Serializer};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::kube::{InitialState, Observed};
 const OUT_OF_ORDER_MILLIS: Millis = 1_000;
 /// Version of the timeline in this program.
 pub const FINGERPRINT: &str = env!("ROLLCAST_TIMELINE");
-/// Level of compression: checkpoints are large and short-lived.
+/// Compression level: checkpoints are large and short-lived.
 const LEVEL: i32 = 1;
 
 /// Serializes a checkpoint: a timeline, its changes in memory, its epoch, and the times of its first and last observation. `None` if memory
@@ -34,7 +34,7 @@ pub fn serialize(
     Some(bytes)
 }
 
-/// Compresses a serialized checkpoint, which takes longer. `None` if memory is short.
+/// Compresses a serialized checkpoint, which takes longer than serializing it. `None` if memory is short.
 pub fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
     zstd::bulk::compress(bytes, LEVEL).ok()
 }
@@ -45,12 +45,12 @@ fn decode(checkpoint: &[u8]) -> Option<InitialState> {
     let (timeline, mut history, epoch, observed): (Timeline, History, u64, _) =
         Deserialize::deserialize(&mut deserializer).ok()?;
     history.share_pods(timeline.model());
-    // The changes after the checkpoint are made again, and need not be those that viewers got.
+    // The changes after the checkpoint are computed again, and may differ from those that viewers received.
     let before = Some(Position { epoch, seq: timeline.seq(), said: SaidVersion::default() });
     Some(InitialState { timeline, history, before, observed, ..InitialState::default() })
 }
 
-/// Restores a cluster. `None` if nothing of it can be read.
+/// Restores a cluster. `None` if its data cannot be read.
 pub fn restore(cluster: &str, stored: StoredCluster) -> Option<InitialState> {
     let StoredCluster { heard_millis, checkpoint, batches, .. } = stored;
     let has_checkpoint = checkpoint.is_some();
@@ -75,7 +75,7 @@ pub fn restore(cluster: &str, stored: StoredCluster) -> Option<InitialState> {
         bad += recording.bad_lines.len();
         for seen in recording.observed {
             let last = initial.observed.map_or(seen.at_millis, |(_, last)| last);
-            // Clocks may be set back between two runs. Within one, each watch stamps its arrivals, and not always in order.
+            // Clocks may be set back between two runs. Within one run, watches stamp their arrivals separately, and not always in order.
             let at_millis = if seen.at_millis + OUT_OF_ORDER_MILLIS < last { last } else { seen.at_millis };
             initial.observe(Observed { at_millis, ..seen });
         }

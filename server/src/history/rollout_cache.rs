@@ -1,4 +1,4 @@
-//! Hubs of stored episodes: each stands still at the end of its recording, so that pages, moments and details are made as those of a cluster.
+//! Static hubs of stored episodes: each stands at the end of its recording, so that pages, moments and details work as for a cluster.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,15 +15,15 @@ use crate::kube::{InitialState, Observed};
 
 /// Number of rollouts that one client follows at once.
 pub const ROLLOUTS_PER_CLIENT: usize = 8;
-/// Sizes are numbers of observations.
+/// Limits of the cache; sizes are numbers of observations.
 const LIMITS: CacheLimits = CacheLimits {
     cached: (12, 400_000),
     used: (48, 800_000),
-    builds: 1, // it takes a processor, and the others are for pages
+    builds: 1, // a build uses one processor; the others are for pages
     of_one: ROLLOUTS_PER_CLIENT,
     of_links: 2 * ROLLOUTS_PER_CLIENT,
 };
-/// Time after which a rollout that goes on is built again for later clients.
+/// Time after which an open rollout is built again for later clients.
 const OPEN_ROLLOUT_TTL: Duration = Duration::from_secs(5);
 
 /// The cache of stored rollouts.
@@ -39,10 +39,10 @@ impl Default for RolloutCache {
 }
 
 impl RolloutCache {
-    /// Opens the rollout of an address, at its end or at a later moment.
+    /// Opens the rollout of an address, at its end or at a later time.
     ///
     /// # Errors
-    /// When it is not stored, or cannot be read.
+    /// If it is not stored, or cannot be read.
     pub async fn open(&self, archive: &Archive, workload: &Workload, until_millis: Option<Millis>) -> OpenResult {
         let (archive, of) = (archive.clone(), workload.clone());
         let build = move |permit| async move {
@@ -66,10 +66,10 @@ async fn build(
         recording.ok_or(OpenError::Unknown)?;
     let title = match title.as_str() {
         "" => format!("{} revision {revision}", workload.name),
-        title => format!("{}: {title}", workload.name), // as the page reads it
+        title => format!("{}: {title}", workload.name), // as the page displays it
     };
     let played = tokio::task::spawn_blocking(move || {
-        let _permit: BuildPermit = permit; // the client may have left
+        let _permit: BuildPermit = permit; // held even if the client has left
         let mut size = 0;
         let observed = recording::observations(&text).inspect(|_| size += 1);
         let initial = play_to_end(observed, to_millis)?;
@@ -81,7 +81,7 @@ async fn build(
     Ok(StaticHub { hub, size, to_millis, most_millis, is_settled, fresh_until })
 }
 
-/// Plays a recording to its end, and until a later time, for a hub that stands still there. `None` if it is empty.
+/// Replays a recording to its end, and until a later time, for a static hub. `None` if it is empty.
 pub fn play_to_end(observed: impl IntoIterator<Item = Observed>, end_millis: Millis) -> Option<InitialState> {
     let mut played = InitialState::default();
     observed.into_iter().for_each(|observed| played.observe(observed));

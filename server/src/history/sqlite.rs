@@ -1,4 +1,4 @@
-//! The store in a file, which one server at a time writes. A damaged file is renamed.
+//! The store in a file with one writing server at a time. A damaged file is renamed.
 
 use std::fs::{self, TryLockError};
 use std::io::ErrorKind;
@@ -18,11 +18,11 @@ use crate::telemetry::clock;
 
 /// Name of the file.
 pub const FILE: &str = "history.db";
-/// Endings of the files beside it while it is open: its log, and the index of that.
+/// Suffixes of the files beside it while it is open: its write-ahead log, and the index of that.
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
 /// Name of the file that the writer locks.
 const LOCK: &str = "history.lock";
-/// Most pages that are freed at a time.
+/// Largest number of pages that are freed at a time.
 const PAGES: u32 = 500;
 
 /// The store.
@@ -30,18 +30,18 @@ pub struct Sqlite {
     path: PathBuf,
     connection: Connection,
     limits: Limits,
-    /// The integrity check at the start found damage.
+    /// Whether the integrity check at the start found damage.
     is_damaged: Arc<AtomicBool>,
     _lock: fs::File,
 }
 
 impl Sqlite {
-    /// Opens the store in a folder, or creates it. A damaged file is renamed, and another one begun.
+    /// Opens the store in a folder, or creates it. Renames a damaged file and creates a new one.
     ///
     /// # Errors
-    /// When another process writes there, a later version did, or the folder cannot be written.
+    /// If another process writes to it, a later version wrote it, or the folder is not writable.
     pub fn open(folder: &Path, limits: Limits) -> Result<Self, StoreError> {
-        let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder); // for its owner alone
+        let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder); // accessible only for its owner
         created.map_err(|error| unwritable("create", folder, &error))?;
         let lock = lock(folder)?;
         let path = folder.join(FILE);
@@ -114,7 +114,7 @@ impl Store for Sqlite {
     }
 }
 
-/// Returns the error of a file or folder that cannot be written, with what to change where that is known.
+/// Returns the error for an unwritable file or folder, with a remedy if one is known.
 fn unwritable(action: &str, path: &Path, error: &std::io::Error) -> StoreError {
     let remedy = match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
@@ -125,8 +125,8 @@ fn unwritable(action: &str, path: &Path, error: &std::io::Error) -> StoreError {
     StoreError::Failed(format!("cannot {action} {}: {error}{remedy}", path.display()))
 }
 
-/// Attempts to lock, and the time between them, 2 s in all: a program that is just ending may have the folder for a moment, and child
-/// processes (commands that fetch credentials) inherit the lock until they are another program.
+/// Number of attempts to lock, and the time between them, 2 s in total: a program that is ending may still have the lock for a
+/// moment. Child processes (commands that fetch credentials) also inherit it until they execute their program.
 const TRIES: usize = 100;
 const RETRY_EVERY: Duration = Duration::from_millis(20);
 
@@ -137,7 +137,7 @@ fn lock(folder: &Path) -> Result<fs::File, StoreError> {
     for _ in 0..TRIES {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(RETRY_EVERY), // the writer's thread may wait
+            Err(TryLockError::WouldBlock) => std::thread::sleep(RETRY_EVERY), // only the writer's thread waits
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
     }
@@ -145,13 +145,13 @@ fn lock(folder: &Path) -> Result<fs::File, StoreError> {
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
-    // SQLite gives the log and its index the permissions of the file. Earlier versions left theirs readable for all.
+    // SQLite gives the write-ahead log and its index the permissions of the file. Earlier versions left them readable for all.
     private::create(path).map_err(|error| unwritable("create", path, &error))?;
     BESIDE.iter().for_each(|ending| private::restrict(&path_with_ending(path, ending)));
     Connection::open_file_to_write(path, &sql::SCHEMA)
 }
 
-/// Checks the file in a thread of its own, as that takes a while for a large one.
+/// Checks the file in a separate thread, because a large one takes long.
 fn check_integrity(path: PathBuf, is_damaged: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         let check = || Connection::open_file(&path)?.row::<(String,)>("PRAGMA quick_check(1)", &[]);

@@ -1,4 +1,4 @@
-//! The store and its data. Only the writer's thread calls it.
+//! The store and its data. Only the writer's thread uses it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use timeline::{Millis, Uid};
 use super::batch::Batch;
 pub use crate::database::StoreError;
 
-/// New data of one cluster, written all or nothing.
+/// New data of one cluster, written atomically.
 #[derive(Debug, Clone, Default)]
 pub struct Commit {
-    /// Number of the commit in this process; one that is tried again keeps it.
+    /// Number of the commit in this process; a retry keeps it.
     pub number: u64,
     /// Name of the cluster.
     pub cluster: Arc<str>,
@@ -40,11 +40,11 @@ pub struct Episode {
     pub from_millis: Millis,
     /// Arrival of its last line.
     pub to_millis: Millis,
-    /// The episode goes on.
+    /// Whether the episode is still open.
     pub is_open: bool,
     /// Row of trouble before its first rollout.
     pub row_before: Option<Box<EpisodeRow>>,
-    /// Row of the episode; `None` if it is of no kind, or has a rollout, which has a row of its own, and was not deleted after that.
+    /// Row of the episode. `None` if the episode has no kind, or contains a rollout, which has its own row, and no deletion after it.
     pub row: Option<Box<EpisodeRow>>,
     /// Lines of a complete recording, compressed with zstd.
     pub body: Vec<u8>,
@@ -57,7 +57,7 @@ pub struct CommitResult {
     pub clusters: BTreeSet<Arc<str>>,
     /// Compressed bytes of lines.
     pub bytes: u64,
-    /// Another server wrote one of them before: everything besides lines is to be written again.
+    /// Whether another server wrote one of them before: then everything besides lines must be written again.
     pub is_takeover: bool,
 }
 
@@ -76,7 +76,7 @@ impl Commit {
     }
 }
 
-/// The stored data of a cluster, from which a restart goes on.
+/// The stored data of a cluster, from which a restart continues.
 #[derive(Debug, Default)]
 pub struct StoredCluster {
     /// Last response of the cluster.
@@ -100,9 +100,9 @@ pub struct RecorderState {
     pub batches: Vec<Batch>,
 }
 
-/// Stores the log, episodes and their rows: in a file of its own, or in a database of a server.
+/// Stores the log, episodes and their rows: in a file, or in a database of a server.
 pub trait Store: Send {
-    /// Writes the commits, all or nothing.
+    /// Writes the commits atomically.
     fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError>;
 
     /// Returns the stored data of a cluster; `None` if there is none. Its checkpoint is left out if another version encoded it, or
@@ -112,7 +112,7 @@ pub trait Store: Send {
     /// Returns the last response of a cluster; `None` if nothing is stored of it.
     fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError>;
 
-    /// Joins small batches, evicts data that is too old or too much, and frees room: a little each time. `true` if there is more to do.
+    /// Joins small batches, evicts data beyond the limits, and frees room, in small steps. Returns whether there is more to do.
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError>;
 
     /// Returns the size of the stored data in bytes.
@@ -128,15 +128,15 @@ pub struct EpisodePage {
     pub next: Option<Cursor>,
 }
 
-/// A position in a search: that of the last row of a page. It has nothing that the row did not show, such as its id, which counts the rows
-/// of all clusters and namespaces.
+/// A position in a search: that of the last row of a page. It contains only data that the row shows. It has no id, for example,
+/// because ids count the rows of all clusters and namespaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
-    /// Begin of the episode.
+    /// Start of the episode.
     pub started_millis: Millis,
     /// UID of its workload.
     pub uid: Uid,
-    /// Its number among those of its workload.
+    /// Its number within its workload.
     pub number: u32,
     /// Name of its cluster.
     pub cluster: String,
@@ -149,11 +149,11 @@ pub struct EpisodeRecording {
     pub revision: u64,
     /// Title of an episode without a rollout; empty for a rollout.
     pub title: String,
-    /// Its end: when its remains are gone, or the later moment that was requested.
+    /// End of the recording: when the last old pods are gone, or the later time that was requested.
     pub to_millis: Millis,
-    /// The latest moment that can be requested, once it has come.
+    /// The latest time that can be requested, once it has passed.
     pub most_millis: Millis,
-    /// It does not grow any more: its end has come, or the later moment that was requested.
+    /// Whether it is final: its end, or the later time that was requested, has passed.
     pub is_settled: bool,
     /// The lines.
     pub text: String,
@@ -164,8 +164,8 @@ pub struct EpisodeRecording {
 pub enum EpisodeSelector {
     /// The last rollout of a revision.
     Revision(u64),
-    /// The last episode that began before a time, else the first one that is stored.
+    /// The last episode that began before a time, otherwise the first one that is stored.
     At(Millis),
-    /// The last rollout, else the last episode.
+    /// The last rollout, otherwise the last episode.
     Last,
 }

@@ -1,4 +1,4 @@
-//! The tap on the queue of a cluster: sends all events of its sources to the hub, and observations to the writer as well.
+//! The tap on the queue of a cluster: forwards all events of its sources to the hub, and sends observations to the writer as well.
 //!
 //! ```text
 //!   sources ──queue──► tap ──queue──► hub
@@ -6,8 +6,8 @@
 //!                       └─ reads the hub's model (index of rollouts, checkpoint)
 //! ```
 //!
-//! While the tap reads the model, it sends no event, and a hub empties its queue before it responds: the model has exactly the
-//! observations that the journal has. The hub waits for the tap only at the start, for its initial state.
+//! While the tap reads the model, it forwards no event, and a hub empties its queue before it responds: so the model contains
+//! exactly the observations in the journal. The hub waits for the tap only at the start, for its initial state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -35,17 +35,18 @@ use crate::kube::{self, Counters, Health, InitialState, Observed, SourceEvent};
 use crate::telemetry::clock::Clock;
 use crate::telemetry::panics::{exit_on_panic, locked};
 
-/// Time between two writes of the last response of a cluster: the time between the last one and the next start is a gap.
+/// Interval of writing the last response of a cluster: the time between it and the next start is a gap.
 const HEARD_EVERY: Duration = Duration::from_secs(2);
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
-/// Longest time between two requests for a history that cannot be read.
+/// Longest time between two attempts to read a history.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// Most bytes of lines in memory while the history that they continue is not known.
+/// Largest size of lines in memory while the history before them is unknown, in bytes.
 const MOST_HELD: usize = 32 << 20;
-/// A Deployment that is this much older than the last observation must be in the history, however much clocks differ.
+/// A Deployment that is this much older than the last observation must be in the history, even if clocks differ.
 const LONG_BEFORE_MILLIS: Millis = 600_000;
 
-/// Starts the hub of a cluster, from its history if there is an archive; returns it, and the queue for its sources, whose observations are
+/// Starts the hub of a cluster, from its history if there is an archive. Returns the hub, and the queue for its sources, whose
+/// observations are stored with an archive.
 /// stored then.
 pub fn start(
     archive: Option<&Archive>,
@@ -81,7 +82,7 @@ pub fn start(
     let hub = hub.with_queue(&events);
     let namespaces = namespaces.to_vec();
     let running = async move {
-        let _ = tap.run(initial, &namespaces, inbox, requests).await; // it ends with its hub
+        let _ = tap.run(initial, &namespaces, inbox, requests).await; // the tap ends with its hub
     };
     tokio::spawn(exit_on_panic(format!("the tap of cluster {name}"), running));
     (hub, events)
@@ -96,36 +97,36 @@ struct Tap {
     hub: WeakHandle,
     clock: watch::Receiver<Clock>,
     connection: watch::Receiver<Connection>,
-    /// The last response of the cluster in the store when that was read.
+    /// Last response of the cluster, as read from the store.
     heard_millis: Option<Millis>,
     /// Lists that arrived since the start.
     listed: BTreeSet<(Kind, Option<String>)>,
-    /// Until it is known that the history is of this cluster.
+    /// The check whether the history belongs to this cluster; `None` once it is done.
     identity: Option<IdentityCheck>,
-    /// Until a history that could not be read at the start is restored.
+    /// The restore of a history that could not be read at the start; `None` once it is done.
     restoring: Option<LateRestore>,
-    /// The last change that is in a checkpoint.
+    /// The last change in a checkpoint.
     checkpoint_seq: u64,
     index: RolloutIndex,
 }
 
-/// Checks whether the history is of this cluster, and holds its observations meanwhile.
+/// Checks whether the history belongs to this cluster, and holds back observations meanwhile.
 #[derive(Default)]
 struct IdentityCheck {
     /// Namespaces of the Deployments in the history, by UID.
     deployments: BTreeMap<Uid, String>,
     held: Vec<ObservedLines>,
-    /// Namespaces whose list is under way and holds a Deployment that should be known and is not.
+    /// Namespaces whose list is in progress and contains a Deployment that should be in the history and is not.
     doubted: BTreeSet<Option<String>>,
 }
 
 /// Restores a history that could not be read at the start.
 struct LateRestore {
-    /// The response to the request that is under way.
+    /// The response to the pending request.
     response: Option<JoinHandle<RestoreResult>>,
-    /// Observations since that request, which are not in the response. `None` if they are too many: then the response cannot be used.
+    /// Observations since that request, which the response lacks. `None` if they are too many: then the response cannot be used.
     since: Option<String>,
-    /// The checkpoint has not been refused as one of another version.
+    /// Whether the checkpoint has not been rejected as one of another version.
     has_checkpoint: bool,
     /// Time of the next request, and the pause after it.
     next: Instant,
@@ -155,7 +156,7 @@ impl Tap {
                     }
                 }
                 Some(reply) = requests.recv() => {
-                    // The checkpoint includes everything that was in the queue before the request.
+                    // The checkpoint includes all events that were in the queue before the request.
                     for _ in 0..kube::QUEUE {
                         let Ok(event) = events.try_recv() else { break };
                         if !self.event(event).await? {
@@ -164,7 +165,7 @@ impl Tap {
                     }
                     while self.write_index().await? {} // the caller may need all rows, or end
                     self.checkpoint().await?;
-                    let _ = reply.send(()); // the caller may have given up
+                    let _ = reply.send(()); // the caller may have left
                 }
                 Ok(()) = unwritten.changed() => {
                     let unwritten = unwritten.borrow_and_update().clone();
@@ -176,15 +177,15 @@ impl Tap {
                 () = self.to_hub.closed() => return Ok(()),
             }
         }
-        drop(requests); // nobody waits for a checkpoint of a cluster that is not stored
+        drop(requests); // a cluster that is not stored needs no checkpoints
         while let Some(event) = events.recv().await {
             self.send(event).await?;
         }
         Ok(())
     }
 
-    /// Begins with what is stored of the cluster, if it can be read: the hub gets the state, and the identity of the cluster
-    /// is checked if Deployments are known.
+    /// Begins with the stored data of the cluster, if it can be read: sends the state to the hub, and starts the identity check
+    /// if Deployments are known.
     async fn begin(&mut self, initial: oneshot::Sender<InitialState>, namespaces: &[String]) {
         match self.archive.restore(&self.name).await {
             RestoreResult::Restored(mut stored) => {
@@ -210,7 +211,8 @@ impl Tap {
         }
     }
 
-    /// Sends an event to the hub and the journal. `false` if the history is of another cluster: nothing is stored from then on.
+    /// Sends an event to the hub and the journal. Returns `false` if the history belongs to another cluster: then nothing is
+    /// stored from now on.
     async fn event(&mut self, mut event: SourceEvent) -> Result<bool, HubEnded> {
         if let SourceEvent::Reset { kind, namespace, gap_since_millis, .. } = &mut event
             && self.listed.insert((*kind, namespace.clone()))
@@ -259,7 +261,7 @@ impl Tap {
         self.to_hub.send(event).await.map_err(|_| HubEnded)
     }
 
-    /// Sends observations to the hub again, whose new timeline does not have them.
+    /// Sends observations to the hub again, because its new timeline lacks them.
     async fn send_again(&self, observations: impl Iterator<Item = Observed>) -> Result<(), HubEnded> {
         for observed in observations {
             self.send(SourceEvent::Recorded { observed: Box::new(observed), line: None }).await?;
@@ -267,7 +269,7 @@ impl Tap {
         Ok(())
     }
 
-    /// Leaves the history of another cluster as it is, and starts the hub again without it.
+    /// Leaves the history of another cluster unchanged, and restarts the hub without it.
     async fn refuse(&mut self, mut event: SourceEvent) -> Result<(), HubEnded> {
         let why = format!(
             "the history of {} belongs to another cluster; give this cluster another name in rollcast.toml",
@@ -275,7 +277,7 @@ impl Tap {
         );
         tracing::warn!("cannot write history: {why}");
         self.send(SourceEvent::Begins(Box::default())).await?;
-        // The first list of a cluster follows no gap.
+        // The first list of a cluster does not follow a gap.
         let held = self.identity.take().map(|identity| identity.held).unwrap_or_default();
         let held: String = held.into_iter().map(|lines| lines.text).collect();
         let without_gaps = recording::observations(&held).map(|mut observed| {
@@ -296,7 +298,7 @@ impl Tap {
         self.clock.borrow().now_millis()
     }
 
-    /// Ends the objects of namespaces that are not watched any more by empty lists, after a gap: no other list of theirs will come.
+    /// Ends the objects of namespaces that are no longer watched with empty lists, after a gap: they will not be listed again.
     fn end_unwatched(&mut self, stored: &mut InitialState, namespaces: &[String]) {
         let (model, heard_millis) = (stored.timeline.model(), stored.heard_millis);
         let known = existing_objects(model).map(|(.., namespace)| namespace);
@@ -354,7 +356,7 @@ impl Tap {
         restoring.since = Some(String::new());
     }
 
-    /// Sends the response to the request, if there is one, to the hub, and the observations since then.
+    /// Sends the response to the request, if it has arrived, and the observations since then to the hub.
     async fn finish_restore(&mut self, namespaces: &[String]) -> Result<(), HubEnded> {
         let Some(restoring) = &mut self.restoring else { return Ok(()) };
         let Some(response) = restoring.response.take_if(|response| response.is_finished()) else { return Ok(()) };
@@ -367,7 +369,7 @@ impl Tap {
             (RestoreResult::Unavailable, _) | (RestoreResult::Restored(_), None) => return Ok(()),
             (RestoreResult::Empty | RestoreResult::Unusable, _) => {}
             (RestoreResult::Restored(mut stored), Some(since)) => {
-                self.heard_millis = stored.heard_millis; // a first list that is still to come ends the gap
+                self.heard_millis = stored.heard_millis; // a later first list ends the gap
                 self.end_unwatched(&mut stored, namespaces);
                 self.send(SourceEvent::Begins(stored)).await?;
                 self.send_again(recording::observations(&since)).await?;
@@ -407,13 +409,13 @@ impl Tap {
         Ok(())
     }
 
-    /// Returns `true` if there is room for what the hub makes, such as the rows of all Deployments, and the hub has the stored history; else
-    /// its rollouts would get rows of their own.
+    /// Returns whether there is room for data computed by the hub, such as the rows of all Deployments, and the hub has the
+    /// stored history; without the history its rollouts would get separate rows.
     fn can_write(&self) -> bool {
         self.restoring.is_none() && self.identity.is_none() && self.journal.has_room()
     }
 
-    /// Writes the index of changed workloads, or of some of them. `true` if there are more.
+    /// Writes the index of changed workloads, or of some of them. Returns whether there are more.
     async fn write_index(&mut self) -> Result<bool, HubEnded> {
         if !self.can_write() {
             return Ok(false);
@@ -441,14 +443,14 @@ impl IdentityCheck {
         self.held.iter().map(|lines| lines.text.len()).sum()
     }
 
-    /// Returns whether a list is of the cluster of the history; `None` if it does not show that. It is of another cluster if it lacks all
-    /// Deployments of the history, and has others in their namespaces that are much older than the last observation: a UID is never used
-    /// twice.
+    /// Returns whether a list comes from the cluster of the history; `None` if the list does not show it. It comes from another
+    /// cluster if it lacks all Deployments of the history, and contains others in their namespaces that are much older than the
+    /// last observation: a UID is never reused.
     fn is_same_cluster(&mut self, event: &SourceEvent, heard_millis: Option<Millis>) -> Option<bool> {
         let (namespace, objects, is_complete) = match event {
             SourceEvent::Page { kind: Kind::Deployment, namespace, objects, .. } => (namespace, objects, false),
             SourceEvent::Reset { kind: Kind::Deployment, namespace, objects, .. } => (namespace, objects, true),
-            // Without permission no list can contradict it.
+            // Without permission no list can disprove it.
             SourceEvent::Health { kind: Kind::Deployment, health: Health::Forbidden { .. }, .. } => return Some(true),
             _ => return None,
         };

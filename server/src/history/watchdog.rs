@@ -1,4 +1,4 @@
-//! Detects that the store does not respond: the writer's thread waits for it and cannot report it.
+//! Detects a store that does not respond: the writer's thread waits for it and cannot report it.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -7,12 +7,12 @@ use timeline::Millis;
 use timeline::wire::Unwritten;
 use tokio::sync::watch;
 
-/// Longest time in which the store must respond.
+/// Time within which the store must respond.
 const TIMEOUT: Duration = Duration::from_secs(5);
 const NO_RESPONSE: &str = "the history database does not respond";
 
-/// The writer's end of the watchdog. It sends the time since which observations are not written when a call of the store begins, and `None`
-/// when that returned.
+/// The writer's end of the watchdog. It sends the time since which observations are not written before each call of the store,
+/// and `None` after the call.
 pub(super) struct Watchdog(SyncSender<Option<Millis>>);
 
 impl Watchdog {

@@ -1,5 +1,5 @@
-//! The writer: the one thread that writes to the store. Entries that cannot be written now stay here, as far as there is room, and are
-//! tried again; then the queue fills, and journals keep the last states.
+//! The writer: the only thread that writes to the store. Entries that cannot be written now are kept here, as far as there is
+//! room, and retried. After that the queue fills, and journals keep the last states.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use super::watchdog::Watchdog;
 use crate::telemetry::clock;
 
 const COMMIT_EVERY: Duration = Duration::from_millis(500);
-/// Time until a failed commit is tried again, and a store that could not be opened.
+/// Time until a failed commit, or opening the store, is retried.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
-/// Time until the first tidy of a store: before it, clusters are restored from the log that it shortens.
+/// Time until the first tidying of a store: it shortens the log, from which clusters are restored before.
 const FIRST_TIDY_AFTER: Duration = Duration::from_secs(5);
 const TIDY_EVERY: Duration = Duration::from_secs(60);
-/// Most bytes of lines that wait to be written; then nothing more is taken from the queue.
+/// Largest size of pending lines, in bytes; beyond it nothing more is taken from the queue.
 const MOST_PENDING: usize = 32 << 20;
 
 /// The writer's counters under `/metrics`.
@@ -39,7 +39,7 @@ pub struct HistoryCounters {
     pub failures: AtomicU64,
     /// Compressed bytes of lines that were written.
     pub bytes: AtomicU64,
-    /// Gaps in the history because nothing could be written for long.
+    /// Gaps in the history because writing failed for long.
     pub missed: AtomicU64,
 }
 
@@ -52,19 +52,19 @@ pub(super) struct Writer {
     counters: Arc<HistoryCounters>,
     watchdog: Watchdog,
     clusters: BTreeMap<Arc<str>, ClusterWriter>,
-    /// Commits that failed, or may have. They are tried again unchanged, before anything else.
+    /// Commits that failed, or may have failed. They are retried unchanged, before anything else.
     unwritten: Vec<Commit>,
-    /// The store is opened again, and may be another one; nothing was written to it yet.
+    /// Whether the store was reopened, may be another one, and has not been written yet.
     is_reopened: bool,
-    /// Counts the stores that lack what is known besides lines.
+    /// Counts the stores that lack everything besides lines.
     reopened: watch::Sender<u64>,
-    /// Counts the stores that lack lines of before.
+    /// Counts the stores that lack earlier lines.
     lost: watch::Sender<u64>,
-    /// The store was given up: the next one lacks its lines.
+    /// Whether the store was given up: the next one lacks its lines.
     is_given_up: bool,
     /// Number of the last commit.
     number: u64,
-    /// Arrival of the first entry that waits.
+    /// Arrival of the first pending entry.
     since: Option<Instant>,
     not_before: Instant,
     tidy_at: Instant,
@@ -72,14 +72,14 @@ pub(super) struct Writer {
 
 #[derive(Default)]
 struct ClusterWriter {
-    /// An entry came since the start.
+    /// Whether an entry arrived since the start.
     is_observed: bool,
     recorder: Recorder,
-    /// Entries that are in no commit yet.
+    /// Entries that are not yet in a commit.
     pending: Option<Pending>,
-    /// Its history may be in the store, and could not be read at the start.
+    /// Set if its history may be in the store, and could not be read at the start.
     continuation: Option<Continuation>,
-    /// Another server writes its history.
+    /// Whether another server writes its history.
     is_foreign: bool,
 }
 
@@ -105,7 +105,7 @@ impl ClusterWriter {
             JournalEntry::Heard(at_millis) => pending.heard_millis = pending.heard_millis.max(at_millis),
             JournalEntry::Rollouts(rollouts) => {
                 for mut rollout in rollouts {
-                    // Trouble, losses and restarts after its episode belong to another one.
+                    // Trouble, losses and restarts after its episode belong to another episode.
                     if !recorder.is_in_episode(&rollout) {
                         rollout.clear_aftermath();
                         rollout.restarts = rollout.restarts.filter(|_| rollout.is_going_on());
@@ -218,11 +218,11 @@ impl Writer {
         cluster.is_observed = true;
         cluster.add(entry);
         if is_checkpoint {
-            self.write(); // later entries must not get into the same commit
+            self.write(); // so that later entries get into another commit
         }
     }
 
-    /// Sends the stored data of a cluster. A tap that no longer waits began without it, and requests it again later.
+    /// Sends the stored data of a cluster. A tap that no longer waits has begun without it, and requests it again later.
     fn restore(
         &mut self,
         cluster: Arc<str>,
@@ -248,7 +248,7 @@ impl Writer {
     fn load(&mut self, name: &Arc<str>, use_checkpoint: bool, is_late: bool) -> Option<Option<StoredCluster>> {
         if is_late {
             self.write();
-            // The history of another server may lack what this one observed a moment ago.
+            // The history written by another server may lack recent observations of this one.
             let is_behind = self.clusters.get(name).is_some_and(|known| known.is_foreign || known.pending.is_some());
             if is_behind || !self.unwritten.is_empty() {
                 return None;
@@ -279,7 +279,7 @@ impl Writer {
         }
     }
 
-    /// Opens the store, if it is not open.
+    /// Opens the store if it is closed.
     fn open_store(&mut self) -> bool {
         if self.store.is_none() {
             match self.watchdog.guard(self.unwritten_since_millis(), &mut self.open) {
@@ -298,13 +298,13 @@ impl Writer {
         while self.commit() {}
     }
 
-    /// Writes the commits that failed before, else the pending entries. `true` if more may be pending.
+    /// Writes the commits that failed before, otherwise the pending entries. Returns whether more may be pending.
     fn commit(&mut self) -> bool {
         if self.unwritten.is_empty() {
             self.number += 1;
             let commits = self.clusters.iter_mut().filter_map(|(name, cluster)| cluster.commit(name, self.number));
             self.unwritten = commits.collect();
-            // The rest of a commit that is too large is written with the next one, also if nothing more is observed.
+            // The rest of a commit that is too large is written with the next one, even if nothing more is observed.
             let has_more = self.clusters.values().any(|cluster| cluster.recorder.has_more());
             self.since = has_more.then(Instant::now);
         }
@@ -346,7 +346,7 @@ impl Writer {
         if result.is_takeover {
             tracing::info!("this server writes the history now; another server wrote it before");
         }
-        // A store that was only slow, or failed for a while, lacks nothing: failed commits were tried again unchanged.
+        // A store that was only slow, or failed for a while, lacks nothing: failed commits were retried unchanged.
         if std::mem::take(&mut self.is_reopened) || result.is_takeover {
             self.reopened.send_modify(|times| *times += 1);
             self.clusters.values_mut().for_each(|cluster| cluster.recorder.reset_written());
@@ -356,7 +356,8 @@ impl Writer {
         }
     }
 
-    /// Notes that a call succeeded that writes nothing. If it took long, the watchdog said so, and perhaps no commit follows it soon.
+    /// Records the success of a call that writes nothing. If it took long, the watchdog has reported that, and a commit may not
+    /// follow soon.
     fn note_response(&self) {
         if self.unwritten.is_empty() && self.pending().next().is_none() {
             self.recover();
@@ -376,13 +377,13 @@ impl Writer {
             self.since.get_or_insert_with(Instant::now);
         }
         self.counters.failures.fetch_add(1, Ordering::Relaxed);
-        // A store that is damaged or used by another server is opened again: it may be another one by then.
+        // A store that is damaged or used by another server is opened again: it may be another one then.
         if !matches!(why, StoreError::Failed(_)) {
             self.is_given_up |= self.store.take().is_some();
         }
         if self.store.is_none() {
             self.is_reopened = true;
-            self.tidy_at = self.not_before; // then it is opened, also while there is nothing to write
+            self.tidy_at = self.not_before; // opens the store even if there is nothing to write
         }
         let now_millis = self.unwritten_since_millis();
         let why = why.to_string();
@@ -398,7 +399,7 @@ impl Writer {
         });
     }
 
-    /// Returns the arrival of the first line that is not written, or the time now.
+    /// Returns the arrival of the first unwritten line, or the present time.
     fn unwritten_since_millis(&self) -> Millis {
         let unwritten = self.unwritten.iter().filter_map(|commit| Some(commit.lines.as_ref()?.from_millis));
         let pending = self.pending().filter_map(|pending| Some(pending.lines.as_ref()?.from_millis));
@@ -406,7 +407,7 @@ impl Writer {
     }
 
     fn tidy(&mut self) {
-        // Readers and late restores need the store. The latter read the log that a tidy shortens.
+        // Readers and late restores need an open store. Late restores read the log that tidying shortens.
         if self.store.is_none() {
             self.open_store();
             return;
@@ -427,7 +428,7 @@ impl Writer {
     }
 
     fn close(mut self, reply: oneshot::Sender<()>) {
-        // Episodes that go on may take longer than the program waits; the log has their lines.
+        // Writing open episodes may take longer than the program waits; the log contains their lines.
         self.write();
         for cluster in self.clusters.values_mut().filter(|cluster| cluster.is_observed) {
             let open = cluster.recorder.open_episodes();
@@ -437,7 +438,7 @@ impl Writer {
         }
         self.write();
         drop(self.store.take()); // so that another server may open it
-        let _ = reply.send(()); // the caller may have given up
+        let _ = reply.send(()); // the caller may have left
     }
 }
 
@@ -467,7 +468,7 @@ mod tests {
     fn trouble_losses_and_restarts_after_the_episode_of_a_rollout_are_not_written_with_it() {
         for (outcome, expected) in [
             (Outcome::Complete, ("", None, None)),
-            (Outcome::Progressing, ("Containers crash.", Some("Pod q4xzb deleted"), Some(9))), // its episode goes on
+            (Outcome::Progressing, ("Containers crash.", Some("Pod q4xzb deleted"), Some(9))), // its episode is still open
         ] {
             let (cause, losses) = ("Containers crash.".to_owned(), Some("Pod q4xzb deleted".to_owned()));
             let rollout = EpisodeRow { outcome, cause, losses, restarts: Some(9), ..EpisodeRow::default() };

@@ -193,7 +193,7 @@ impl Handle {
     #[must_use]
     pub fn follow_list(&self) -> signal::Receiver<List> {
         let list = self.list.subscribe();
-        let _ = self.commands.try_send(Box::new(|_| {})); // wakes it; with a full inbox it finds its follower anyway
+        let _ = self.commands.try_send(Box::new(|_| {})); // wakes the hub; a full inbox wakes it anyway
         list
     }
 
@@ -237,7 +237,7 @@ impl Handle {
             let (turn, named) = (self.page_turns.clone().acquire_owned().await, workload.clone());
             let page = run_in_task(&self.commands, move |hub| hub.page(&named)).await?;
             let made = tokio::task::spawn_blocking(move || {
-                let _turn = turn; // the request may have been cancelled
+                let _turn = turn; // held even if the request was cancelled
                 Arc::new(page())
             });
             made.await.map_err(|_| HubEnded)
@@ -265,7 +265,7 @@ impl Handle {
         });
         let Some((objects, (from, to))) = copy.await? else { return Ok(None) };
         let written = tokio::task::spawn_blocking(move || {
-            let _turn = turn; // the request may have been cancelled; the writing goes on
+            let _turn = turn; // held even if the request was cancelled: the work continues
             document::document(&Model::from(objects), from, to)
         });
         written.await.map(Some).map_err(|_| HubEnded)
@@ -298,7 +298,7 @@ async fn run_in_task<T: Send + 'static>(
     let (reply, answer) = oneshot::channel();
     let command = Box::new(move |hub: &mut Hub| {
         if !reply.is_closed() {
-            let _ = reply.send(job(hub)); // the asker may leave meanwhile
+            let _ = reply.send(job(hub)); // the caller may have left
         }
     });
     commands.send(command).await.map_err(|_| HubEnded)?;

@@ -139,7 +139,7 @@ impl Handle {
         let (now, past) = self.read(move |reader| find(reader, &workload, asked_millis, &known)).await?;
         let Some(past) = past else { return Ok((now.millis, None)) };
         histories.insert(past.deployment, past.clone());
-        histories.run_pending_tasks(); // else there are more of them for a while
+        histories.run_pending_tasks(); // otherwise the cache exceeds its limit for a while
         let (tell, seen) = oneshot::channel();
         tokio::task::spawn_blocking(move || {
             let began = std::time::Instant::now();
@@ -184,7 +184,7 @@ mod tests {
         let clock = OwnClock { start_millis: end_millis, started: Instant::now(), speed: 0.0 };
         events.send(SourceEvent::Played { name: "rollover".to_owned(), clock }).await.unwrap();
         feed(&events, first.observed).await;
-        hub.read(|_| ()).await.unwrap(); // all of it is known, and the clock stands
+        hub.read(|_| ()).await.unwrap(); // everything is applied, and the clock stands still
         (hub, events, Workload::deployment("prod", "rollover", "web"), rest)
     }
 

@@ -66,7 +66,7 @@ impl RolloutDurations {
         let Some(deployment) = model.deployments.get(&uid) else { return };
         let Some(began) = timeline::rollout::began_millis(model, deployment, rollout) else { return };
         if at_millis < began {
-            return; // our clock was set back meanwhile
+            return; // the clock was set back meanwhile
         }
         let is_in_gap = deployment.gaps.last().is_some_and(|gap| gap.to_millis == at_millis);
         if is_in_gap || timeline::rollout::is_part_unseen(model, deployment, rollout) {

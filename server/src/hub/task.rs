@@ -291,7 +291,7 @@ impl Hub {
     fn set_clock(&mut self, clock: OwnClock) {
         self.clock = Clock::Own(clock);
         self.signals.clock.send_replace(self.clock);
-        self.is_dirty = true; // viewers' clocks follow what frames say
+        self.is_dirty = true; // viewers' clocks follow the time in frames
         self.tell_connection();
     }
 }

@@ -136,7 +136,7 @@ impl Topic {
         self.sent = seq;
         (self.snapshot, self.resumed) = (None, None);
         if let Some(bytes) = self.encode(&frame) {
-            let _ = self.frames.send(bytes); // without viewers there is nobody to send to
+            let _ = self.frames.send(bytes); // fails only without viewers
         }
     }
 
@@ -149,7 +149,7 @@ impl Topic {
         }
         let mut snapshot = snapshot();
         if self.said_at.is_some() {
-            snapshot.said = self.said.clone(); // the next sentences are a difference to these
+            snapshot.said = self.said.clone(); // the next sentences are sent as a difference to these
         } else {
             self.set_said(snapshot.said.clone());
         }

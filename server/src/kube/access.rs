@@ -1,13 +1,13 @@
-//! The way to a cluster's API: one client for all its watches, and its renewal when credentials are refused, end soon or the
-//! kubeconfig says something else by now.
+//! Access to a cluster's API: one client for all its watches. The client is renewed when credentials are refused, expire soon, or
+//! the kubeconfig has changed.
 //!
 //! ```text
 //!   a request fails, or credentials end soon
-//!        │ at most one renewal at a time, and after each a short wait
+//!        │ at most one renewal at a time, and a short wait after each
 //!        ▼
-//!   kubeconfig and files again ─► command again ─► anything new? ─► the client of the next generation, for everybody at once
+//!   kubeconfig and files again ─► command again ─► anything new? ─► the client of the next generation, for all watches at once
 //!        │                          └── not yet: after each run of a command a wait that doubles
-//!        └── no, or it fails: the client stays, and what is wrong is said beside what the request met
+//!        └── no, or it fails: the client stays, and errors of requests are reported together with the problem
 //! ```
 
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,7 @@ pub struct Target {
     pub name: String,
     /// Address of the API server.
     pub address: String,
-    /// The way to it, with the context's credentials.
+    /// Access to the API server, with the context's credentials.
     pub access: Access,
     /// Namespace of the context.
     pub namespace: String,
@@ -50,7 +50,7 @@ pub struct Target {
 pub struct Access(Arc<Inner>);
 
 struct Inner {
-    /// `None` where the client is all there is.
+    /// `None` if the client is fixed.
     credentials: Option<Credentials>,
     current: signal::Sender<ClientState>,
     renewals: Mutex<Renewals>,
@@ -60,7 +60,7 @@ struct Inner {
 struct ClientState {
     generation: u64,
     fetched: Arc<FetchedClient>,
-    /// Why there is nothing newer.
+    /// Why the last renewal brought no newer client.
     problem: Option<Problem>,
 }
 
@@ -71,7 +71,7 @@ struct Problem {
 }
 
 impl FetchedClient {
-    /// Returns the response, which must begin within the pace's limit. Errors are in words without secrets.
+    /// Returns the response, which must begin within the pace's limit. Error texts contain no secrets.
     pub(super) async fn send(
         &self,
         pace: &Pace,
@@ -89,10 +89,10 @@ impl FetchedClient {
 }
 
 impl Credentials {
-    /// Opens the way to the cluster. Commands that fetch credentials run, with a limit.
+    /// Opens access to the cluster. Commands that fetch credentials run, with a time limit.
     ///
     /// # Errors
-    /// When the credentials cannot be had or used. The server is not asked anything here.
+    /// If the credentials cannot be fetched or used. This sends no request to the API server.
     pub async fn target(&self, pace: &Pace) -> Result<Target, TargetError> {
         let nothing = || self.unusable("it has no usable settings");
         let fetched = self.fetch(CredentialRequest::Initial, pace, |_| true).await?.ok_or_else(nothing)?;
@@ -128,9 +128,9 @@ impl Access {
         &self.0.pace
     }
 
-    /// Sends a request with the client that there is. Refusals and servers that are not reached make the client anew, where that may
-    /// help. Without an answer so far, the next client sends it again: hyper can lose a request on a connection that the server refuses
-    /// (hyperium/hyper#4122).
+    /// Sends a request with the current client. If the server refuses it or is unreachable, the client is renewed where that may
+    /// help. If there is no response by then, the next client sends the request again: hyper can lose a request on a connection
+    /// that the server refuses (hyperium/hyper#4122).
     pub(super) async fn with_client<T, F>(&self, send: impl Fn(Arc<FetchedClient>) -> F) -> Result<T, RequestError>
     where
         F: Future<Output = Result<T, RequestError>>,
@@ -139,14 +139,14 @@ impl Access {
         loop {
             let (generation, client) = self.client();
             tokio::select! {
-                biased; // an answer that is there is taken
+                biased; // a response that has arrived takes precedence
                 answer = send(client) => {
                     return answer.inspect_err(|error| self.note_failure(generation, error));
                 }
                 () = self.wait_for_renewal(generation) => {}
             }
             if self.place() != place {
-                // The request may name a position, or what the other cluster is not to know.
+                // The request may contain a position, or data that another cluster must not receive.
                 return Err(RequestError::Unreachable("the connection settings of the cluster changed".to_owned()));
             }
         }
@@ -164,9 +164,9 @@ impl Access {
         (generation, client)
     }
 
-    /// Takes note of how a request with the client of that generation failed.
+    /// Records the failure of a request with the client of that generation.
     pub(super) fn note_failure(&self, generation: u64, error: &RequestError) {
-        // One side refuses the other's certificate. Which side's file is outdated is unknown.
+        // One side rejects the other's certificate. Either side's file may be outdated.
         let is_certificate = |why: &str| why.contains("certificate") || why.contains("fatal alert");
         match error {
             RequestError::Unreachable(why) if !is_certificate(why) => {
@@ -177,7 +177,7 @@ impl Access {
         }
     }
 
-    /// Returns a request's error, and the fault of the credentials beside it.
+    /// Returns a request's error, together with the problem of the credentials.
     pub(super) fn sentence(&self, error: &RequestError) -> String {
         match self.0.current.borrow().problem.as_ref().filter(|_| is_of_connection(error)) {
             Some(Problem { why, .. }) => format!("{} {why}", timeline::words::sentence_end(&error.to_string())),
@@ -185,9 +185,9 @@ impl Access {
         }
     }
 
-    /// Returns when there is a client of a later generation.
+    /// Waits for a client of a later generation.
     pub(super) async fn wait_for_renewal(&self, generation: u64) {
-        // The sender is ours: it cannot be gone.
+        // This object owns the sender, so waiting cannot fail.
         let _ = self.0.current.subscribe().wait_for(|current| current.generation > generation).await;
     }
 
@@ -195,14 +195,14 @@ impl Access {
         self.0.current.borrow().generation
     }
 
-    /// Returns host and port of the API server, without a path or credentials; `None` where the client is all there is.
+    /// Returns host and port of the API server, without a path or credentials; `None` for a fixed client.
     pub fn host(&self) -> Option<String> {
         let address: http::Uri = self.0.current.borrow().fetched.address.parse().ok()?;
         let port = address.port().map(|port| format!(":{port}")).unwrap_or_default();
         address.host().map(|host| format!("{host}{port}"))
     }
 
-    /// Identifies the API server. Positions in watches mean nothing at another one.
+    /// Identifies the API server. Positions of watches are not valid at another one.
     pub(super) fn place(&self) -> u64 {
         self.0.current.borrow().fetched.fingerprint.place
     }
@@ -236,7 +236,7 @@ impl Access {
                 Ok(None) | Err(_) => access.0.current.borrow().fetched.expires_at_millis,
             };
             let left = ends.and_then(|ends| u64::try_from(ends - clock::now_millis()).ok()).map(Duration::from_millis);
-            // The end comes first: a task that the new client wakes may be refused again at once.
+            // The renewal ends first: a task that the new client wakes may be refused at once.
             {
                 let mut renewals = locked(&access.0.renewals);
                 renewals.end(Instant::now(), access.pace());
@@ -260,7 +260,7 @@ impl Access {
         self.0.current.send_if_modified(|current| match fetched {
             Ok(Some(fetched)) => {
                 tracing::info!(cluster.name = name, "credentials or address changed; created a new client");
-                // The kubeconfig may say by now what it did not say at the start.
+                // The kubeconfig may have new warnings since the start.
                 fetched.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
                 let fetched = Arc::new(fetched);
                 *current = ClientState { generation: current.generation + 1, fetched, problem: None };
@@ -313,7 +313,7 @@ mod tests {
             path.display().to_string()
         }
 
-        /// Writes a kubeconfig with that API server and user.
+        /// Writes a kubeconfig with an API server and a user.
         fn write_kubeconfig(&self, server: &str, user: &serde_json::Value) {
             let config = json!({
                 "contexts": [{ "name": "a", "context": { "cluster": "c", "user": "u" } }],
@@ -330,7 +330,7 @@ mod tests {
         }
     }
 
-    /// Meets an error with each probe, for ever.
+    /// Reports an error with each probe; never returns.
     async fn fail_probes(access: &Access, error: &RequestError) {
         loop {
             access.note_failure(access.generation(), error);
@@ -338,7 +338,7 @@ mod tests {
         }
     }
 
-    /// Meets an error with each probe, for that long or until there is another client; returns whether there is.
+    /// Reports an error with each probe, for that time or until there is another client; returns whether there is one.
     async fn has_renewed(access: &Access, error: &RequestError, within: Duration) -> bool {
         tokio::select! {
             () = fail_probes(access, error) => false,

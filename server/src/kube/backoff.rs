@@ -1,25 +1,25 @@
-//! Computes the wait before the next attempt: full-jitter back-off. Pure: chance is an argument.
+//! Computes the wait before the next attempt: back-off with full jitter. Pure: the random number is an argument.
 
 use std::time::Duration;
 
-/// Back-off with full jitter: anywhere between nothing and a limit that doubles with every failure in a row.
+/// Back-off with full jitter: a random time from zero to a limit that doubles with every consecutive failure.
 #[derive(Debug, Clone, Default)]
 pub struct Backoff {
     failures: u32,
 }
 
 impl Backoff {
-    /// Failures in a row.
+    /// Returns the number of consecutive failures.
     pub const fn failures(&self) -> u32 {
         self.failures
     }
 
-    /// Restarts with the shortest wait, after a success.
+    /// Restarts with the shortest limit, after a success.
     pub const fn reset(&mut self) {
         self.failures = 0;
     }
 
-    /// Counts a failure and returns the time to wait. `chance` is in 0..1.
+    /// Counts a failure and returns the time to wait. `chance` is a random number in 0..1.
     pub fn fail(&mut self, first: Duration, max: Duration, chance: f64) -> Duration {
         let limit = first.saturating_mul(1 << self.failures.min(16)).min(max);
         self.failures = self.failures.saturating_add(1);

@@ -1,4 +1,4 @@
-//! `rollcast check`: tests whether a cluster responds, and what may be read.
+//! `rollcast check`: tests whether a cluster responds, and which objects the credentials can read.
 
 use timeline::fact::Kind;
 
@@ -6,8 +6,8 @@ use super::access::Target;
 use super::error::RequestError;
 use super::request;
 
-/// Requests one object of each kind from a cluster, and begins a watch of each. Returns a line for each request: that
-/// it passed, or why it failed and what to do.
+/// Requests one object of each kind from a cluster, and begins a watch of each. Returns a line for each request: success, or the
+/// error and its remedy.
 pub async fn check(target: &Target, namespaces: &[String]) -> Vec<Result<String, String>> {
     let mut lines = Vec::new();
     let scopes: Vec<Option<&str>> =
@@ -25,7 +25,7 @@ pub async fn check(target: &Target, namespaces: &[String]) -> Vec<Result<String,
                     ))),
                     Err(error) => {
                         lines.push(Err(format!("{} at {}: {error}", target.name, target.address)));
-                        return lines; // the next request would end the same way
+                        return lines; // the next request would fail the same way
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! Everything that the sources of one cluster share.
+//! State that the sources of one cluster share.
 
 use std::sync::Arc;
 
@@ -12,19 +12,18 @@ use super::pace::Pace;
 use super::translate::Object;
 use crate::telemetry::clock::Clock;
 
-/// Everything that the sources of one cluster share.
+/// State that the sources of one cluster share.
 #[derive(Clone)]
 pub struct Cluster {
     /// Name of the cluster, for logs.
     pub name: Arc<str>,
     /// Client of its API, with the credentials and the pace.
     pub access: Access,
-    /// Queue of the hub.
+    /// The hub's queue.
     pub events: mpsc::Sender<SourceEvent>,
     /// Counters of the sources.
     pub counters: Arc<Counters>,
-    /// Texts that people and programs write are removed as soon as an object is decoded: they are on no page, in no history and in
-    /// no recording.
+    /// Whether to remove texts of people and programs from each decoded object, so that no page, history or recording contains them.
     pub hides_messages: bool,
     /// The cluster's clock, for times of arrival.
     pub clock: signal::Receiver<Clock>,

@@ -1,4 +1,4 @@
-//! Figures of the sources of one cluster, in all and by kind; shown under `/metrics` and on the status page.
+//! Counters of the sources of one cluster, in total and by kind; shown under `/metrics` and on the status page.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::telemetry::panics::locked;
 
-/// Figures of the sources of one cluster.
+/// Counters of the sources of one cluster.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Lists started.
@@ -18,11 +18,11 @@ pub struct Counters {
     pub watches: AtomicU64,
     /// Requests that failed.
     pub failures: AtomicU64,
-    /// Start of the sources, in milliseconds of the cluster's time; 0 where nothing is watched.
+    /// Start of the sources, in milliseconds of the cluster's time; 0 if nothing is watched.
     started_millis: AtomicI64,
     /// Last response of the cluster; 0 before the first one.
     heard_millis: AtomicI64,
-    /// When a piece of a list was last read, which is a sign of life: by this machine and by the cluster's clock.
+    /// Arrival of the last piece of a list, which proves that the cluster responds: by this machine's and by the cluster's clock.
     piece: Mutex<Option<(Instant, Millis)>>,
     kinds: ByKind<KindCounters>,
 }
@@ -44,7 +44,7 @@ impl<T> ByKind<T> {
     }
 }
 
-/// Figures of the watches of one kind, of all namespaces together.
+/// Counters of the watches of one kind, in all namespaces together.
 #[derive(Debug, Default)]
 pub struct KindCounters {
     /// Watch events received.
@@ -58,7 +58,7 @@ pub struct KindCounters {
     relists: [AtomicU64; RelistReason::ALL.len()],
 }
 
-/// Why a kind was listed again.
+/// Reason for a new list of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RelistReason {
     /// The API server no longer had the resource version of the watch.
@@ -74,7 +74,7 @@ pub enum RelistReason {
 }
 
 impl RelistReason {
-    /// All of them, with their names in the metrics.
+    /// Every reason, with its name in the metrics.
     pub const ALL: [(Self, &'static str); 5] = [
         (Self::Expired, "expired"),
         (Self::Failed, "failed"),
@@ -89,14 +89,14 @@ impl Counters {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the figures of one kind.
+    /// Returns the counters of one kind.
     pub const fn kind(&self, kind: Kind) -> &KindCounters {
         self.kinds.get(kind)
     }
 
-    /// Notes the start of the sources.
+    /// Records the start of the sources.
     pub fn note_start(&self, at_millis: Millis) {
-        let _ = self.started_millis.compare_exchange(0, at_millis, Ordering::Relaxed, Ordering::Relaxed); // the first one counts
+        let _ = self.started_millis.compare_exchange(0, at_millis, Ordering::Relaxed, Ordering::Relaxed); // only the first start counts
     }
 
     pub(super) fn note_response(&self, at_millis: Millis) {
@@ -112,12 +112,12 @@ impl Counters {
         *locked(&self.piece)
     }
 
-    /// Returns when the sources started; `None` where nothing is watched.
+    /// Returns the start of the sources; `None` if nothing is watched.
     pub fn started_millis(&self) -> Option<Millis> {
         Some(self.started_millis.load(Ordering::Relaxed)).filter(|at_millis| *at_millis != 0)
     }
 
-    /// Returns when the cluster last responded; `None` before the first response.
+    /// Returns the time of the cluster's last response; `None` before the first one.
     pub fn heard_millis(&self) -> Option<Millis> {
         Some(self.heard_millis.load(Ordering::Relaxed)).filter(|at_millis| *at_millis != 0)
     }
@@ -140,7 +140,7 @@ impl KindCounters {
         Some(self.last_event_millis.load(Ordering::Relaxed)).filter(|at_millis| *at_millis != 0)
     }
 
-    /// Returns how often the kind was listed again for that reason.
+    /// Returns the number of new lists of the kind for that reason.
     pub fn relists(&self, reason: RelistReason) -> u64 {
         self.relists.get(reason as usize).map_or(0, |count| count.load(Ordering::Relaxed))
     }

@@ -1,5 +1,5 @@
-//! Creates the client of a cluster, again and again, from a context of a kubeconfig or from the service account of this pod.
-//! At most one attempt hangs.
+//! Creates the client of a cluster, and creates it again for renewals, from a context of a kubeconfig or from this pod's service
+//! account. At most one attempt can hang.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Impersonation {
         let Some(user) = &self.r#as else { return };
         auth.impersonate = Some(user.clone());
         auth.impersonate_groups = Some(self.as_group.clone());
-        (auth.impersonate_uid, auth.impersonate_user_extra) = (None, None); // of another user
+        (auth.impersonate_uid, auth.impersonate_user_extra) = (None, None); // they belong to another user
     }
 }
 
@@ -42,19 +42,19 @@ impl Impersonation {
 #[derive(Debug, Clone)]
 pub struct Credentials {
     contexts: Contexts,
-    /// `None` for the cluster that this runs in.
+    /// `None` for the cluster in which this program runs.
     context: Option<String>,
     name: String,
     impersonation: Impersonation,
-    /// Credential plugins of the kubeconfig may run.
+    /// Whether credential plugins of the kubeconfig may run.
     may_run_commands: bool,
-    /// The plugin may prompt for a password when the first client is made.
+    /// Whether the plugin may prompt for a password when the first client is created.
     may_ask_people: bool,
     /// Held by the current attempt, also by one that timed out and hangs in the system.
     busy: Arc<Semaphore>,
 }
 
-/// Hashes of a client's parts, which tell whether another client would be different.
+/// Hashes of a client's parts, to find out whether a new client would be different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ClientFingerprint {
     /// Hash of the address of the cluster and its certificate authority.
@@ -70,7 +70,7 @@ pub(super) struct FetchedClient {
     pub client: kube::Client,
     pub address: String,
     pub warnings: Vec<String>,
-    /// Only that cluster can read requests.
+    /// Whether only that cluster can read requests.
     pub is_confidential: bool,
     pub fingerprint: ClientFingerprint,
     /// Expiry of its credentials, if known.
@@ -79,37 +79,37 @@ pub(super) struct FetchedClient {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CredentialRequest {
-    /// The first client; people may be asked for a password.
+    /// The first client; a command may prompt for a password.
     Initial,
-    /// Other credentials: these were refused or end soon.
+    /// New credentials: the present ones were refused or expire soon.
     Renewal(ClientFingerprint),
-    /// The present kubeconfig, if it differs.
+    /// A client of the present kubeconfig, if it differs.
     SettingsCheck(ClientFingerprint),
 }
 
 impl Credentials {
-    /// Creates credentials from a context of a kubeconfig, or from the service account of this pod, for a cluster of
-    /// that name. Their commands do not prompt.
+    /// Creates credentials from a context of a kubeconfig, or from this pod's service account, for a cluster of that name. Their
+    /// commands do not prompt.
     pub fn new(contexts: Contexts, context: Option<String>, name: String) -> Self {
         let (impersonation, busy) = (Impersonation::default(), Arc::new(Semaphore::new(1)));
         Self { contexts, context, name, impersonation, may_run_commands: true, may_ask_people: false, busy }
     }
 
-    /// Returns credentials whose requests are made as another user.
+    /// Returns credentials that impersonate a user in requests.
     #[must_use]
     pub fn impersonating(self, impersonation: Impersonation) -> Self {
         Self { impersonation, ..self }
     }
 
-    /// Returns credentials that run no command, whatever the kubeconfig says. If others reach this program, they would
-    /// use the personal credentials of whoever started it, and a kubeconfig that somebody else can write could run any
+    /// Returns credentials that run no command, even if the kubeconfig names one. If other people can reach this program, they
+    /// would use the personal credentials of the person who started it, and a kubeconfig that others can write could run any
     /// command.
     #[must_use]
     pub fn without_commands(self) -> Self {
         Self { may_run_commands: false, ..self }
     }
 
-    /// Returns credentials whose command may ask people for a password when the first client is made, or may not.
+    /// Returns credentials whose command may, or may not, prompt for a password when the first client is created.
     #[must_use]
     pub fn asking_people(self, may_ask_people: bool) -> Self {
         Self { may_ask_people, ..self }
@@ -128,7 +128,7 @@ impl Credentials {
     /// Returns these credentials with the kubeconfig read again.
     ///
     /// # Errors
-    /// When it cannot be read any more.
+    /// If it cannot be read any more.
     pub async fn reload(&self, pace: &Pace) -> Result<Self, TargetError> {
         if self.context.is_none() {
             return Ok(self.clone());
@@ -188,7 +188,7 @@ impl Credentials {
         let result = kube::Config::from_custom_kubeconfig(config, &options).await;
         let mut config = result.map_err(|why| self.unusable(&reason::describe(&why)))?;
         if config.default_namespace.is_empty() {
-            config.default_namespace = "default".to_owned(); // as by kubectl
+            config.default_namespace = "default".to_owned(); // as in kubectl
         }
         config.proxy_url = match named {
             Some(named) => named.parse().ok(),
@@ -220,7 +220,7 @@ impl Credentials {
         Ok(expires_at_millis)
     }
 
-    /// Runs a job that may hang (files on a network, old kinds of commands that kube runs) in a thread of its own, with a
+    /// Runs a job that may hang (files on a network, old kinds of commands that kube runs) in a thread of its own, with a time
     /// limit. While one hangs, no other begins.
     async fn run_blocking<T: Send + 'static>(
         &self,
@@ -267,7 +267,7 @@ fn proxy_url(config: &Kubeconfig, context: &str) -> Option<String> {
     cluster.proxy_url.clone().filter(|proxy| !proxy.is_empty())
 }
 
-/// Returns whether requests go without TLS to another machine.
+/// Returns whether requests go to another machine without TLS.
 fn is_read_on_the_way(config: &kube::Config) -> bool {
     let address = &config.cluster_url;
     let is_here = is_this_machine(address.host().unwrap_or_default()) && config.proxy_url.is_none();
@@ -298,12 +298,12 @@ fn place(config: &kube::Config) -> u64 {
     hash(&(config.cluster_url.to_string(), &config.root_cert, &config.tls_server_name, proxy))
 }
 
-/// Returns the kubeconfig's settings of the user in a defined order: some of them come in hash maps.
+/// Returns the kubeconfig's settings of the user in a fixed order: some of them are in hash maps.
 fn auth(config: &kube::Config) -> Option<String> {
     serde_json::to_value(&config.auth_info).ok().map(|auth| auth.to_string())
 }
 
-/// Returns the contents of the files that the kubeconfig names.
+/// Returns the contents of the files to which the kubeconfig refers.
 fn files(config: &kube::Config) -> Vec<Option<Vec<u8>>> {
     let auth = &config.auth_info;
     let named = [&auth.token_file, &auth.client_certificate, &auth.client_key];

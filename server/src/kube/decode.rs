@@ -31,7 +31,7 @@ macro_rules! object {
     )*};
 }
 
-/// Returns whether a field has its default: recordings leave it out then.
+/// Returns whether a field has its default: recordings omit it then.
 fn is_empty<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -43,7 +43,7 @@ object! {
         uid: Option<String>,
         name: String,
         namespace: String,
-        /// `metadata.resourceVersion`: where this object stands in the history of its resource.
+        /// `metadata.resourceVersion`: position of this object in the history of its resource.
         resource_version: Option<String>,
         /// `metadata.generation`: counts changes of the spec.
         generation: Option<i64>,
@@ -62,7 +62,7 @@ object! {
         #[serde(rename = "pod-template-hash")]
         pod_template_hash: String,
     }
-    /// Annotations that are kept. Never `last-applied-configuration`: it repeats the whole spec, secrets and all.
+    /// Annotations that are kept. Never `last-applied-configuration`: it repeats the whole spec, including secrets.
     Annotations {
         #[serde(rename = "argocd.argoproj.io/tracking-id")]
         argo_tracking_id: Option<String>,
@@ -74,7 +74,7 @@ object! {
         max_replicas: Option<String>,
         #[serde(rename = "deployment.kubernetes.io/revision")]
         revision: Option<String>,
-        /// Nothing is derived from it, recordings keep it.
+        /// Only recordings use it.
         #[serde(rename = "deployment.kubernetes.io/revision-history")]
         revision_history: Option<String>,
         #[serde(rename = "kubectl.kubernetes.io/restartedAt")]
@@ -89,7 +89,7 @@ object! {
         uid: Option<String>,
         kind: String,
         name: String,
-        /// `controller`: true of the one owner that manages this object.
+        /// `controller`: true for the one owner that manages this object.
         controller: Option<bool>,
     }
     Condition {
@@ -110,7 +110,7 @@ object! {
         status: DeploymentStatus,
     }
     DeploymentSpec {
-        /// `spec.replicas`; 1 where it is absent.
+        /// `spec.replicas`; 1 if it is absent.
         replicas: Option<i64>,
         strategy: Strategy,
         /// `spec.minReadySeconds`: how long a pod must be ready to be available.
@@ -118,14 +118,14 @@ object! {
         paused: Option<bool>,
         /// `spec.progressDeadlineSeconds`: time without progress after which a failure is reported.
         progress_deadline_seconds: Option<i64>,
-        /// `spec.revisionHistoryLimit`: how many old ReplicaSets are kept.
+        /// `spec.revisionHistoryLimit`: number of old ReplicaSets that are kept.
         revision_history_limit: Option<i64>,
         template: Template,
     }
     Strategy {
         /// "RollingUpdate" or "Recreate".
         r#type: String,
-        /// `rollingUpdate`: the surge and how many pods may be unavailable; absent for Recreate.
+        /// `rollingUpdate`: maxSurge and maxUnavailable; absent for Recreate.
         rolling_update: Option<RollingUpdateDeployment>,
     }
     /// A pod template, and its hashes. The traits below call the implementations derived here.
@@ -134,10 +134,10 @@ object! {
         metadata: TemplateMeta,
         /// `spec`: the containers.
         spec: TemplateSpec,
-        /// Hash of the whole template but for its label `pod-template-hash`: equal of a Deployment and the ReplicaSet of its
-        /// template. Recordings carry it, because they lack the fields that it was made of.
+        /// Hash of the whole template without its label `pod-template-hash`: equal for a Deployment and the ReplicaSet of its
+        /// template. Recordings contain the hash, because they lack some of the hashed fields.
         hash: Option<u64>,
-        /// Hash without the annotation `restartedAt` too, which `kubectl rollout restart` writes, where the template has one.
+        /// Hash that also excludes the annotation `restartedAt` of `kubectl rollout restart`; only set if the template has it.
         hash_apart: Option<u64>,
     }
     TemplateMeta {
@@ -148,7 +148,7 @@ object! {
         /// `template.spec.initContainers`: init containers and sidecars.
         init_containers: Vec<TemplateContainer>,
     }
-    /// A container of a template: its name, its image, and how long its probes wait.
+    /// A container of a template: its name, image and probes.
     TemplateContainer {
         name: String,
         image: String,
@@ -159,22 +159,22 @@ object! {
     }
     /// A probe: its times, without its request.
     Probe {
-        /// `initialDelaySeconds`: from the start of the container to the first try.
+        /// `initialDelaySeconds`: from the start of the container to the first probe.
         initial_delay_seconds: Option<i64>,
-        /// `periodSeconds` between tries; 10 where it is absent.
+        /// `periodSeconds` between probes; 10 if it is absent.
         period_seconds: Option<i64>,
-        /// `failureThreshold`: failures in a row that count; 3 where it is absent.
+        /// `failureThreshold`: consecutive failures that count; 3 if it is absent.
         failure_threshold: Option<i64>,
-        /// `successThreshold`: successes in a row until a pod is ready; 1 where it is absent.
+        /// `successThreshold`: consecutive successes until a pod is ready; 1 if it is absent.
         success_threshold: Option<i64>,
     }
     /// A container of a spec: its name, image and restart policy.
     ContainerSpec {
         name: String,
         image: String,
-        /// `restartPolicy`: "Always" makes an init container a sidecar; absent where that of the pod holds.
+        /// `restartPolicy`: "Always" makes an init container a sidecar; if absent, the pod's policy applies.
         restart_policy: String,
-        /// `restartPolicyRules`: what is done after some exit codes instead.
+        /// `restartPolicyRules`: exceptions for some exit codes.
         restart_policy_rules: Vec<ContainerRestartRule>,
     }
     DeploymentStatus {
@@ -182,9 +182,9 @@ object! {
         observed_generation: Option<i64>,
         /// `status.replicas`: the pods of all its ReplicaSets.
         replicas: Option<i64>,
-        /// `status.updatedReplicas`: the pods of the template in force.
+        /// `status.updatedReplicas`: the pods of the current template.
         updated_replicas: Option<i64>,
-        /// `status.readyReplicas`; nothing is derived from it, recordings keep it.
+        /// `status.readyReplicas`; only recordings use it.
         ready_replicas: Option<i64>,
         available_replicas: Option<i64>,
         /// `status.conditions`: Progressing, Available, ReplicaFailure.
@@ -196,7 +196,7 @@ object! {
         status: ReplicaSetStatus,
     }
     ReplicaSetSpec {
-        /// `spec.replicas`; 1 where it is absent.
+        /// `spec.replicas`; 1 if it is absent.
         replicas: Option<i64>,
         /// `spec.minReadySeconds`: how long a pod must be ready to be available.
         min_ready_seconds: Option<i64>,
@@ -204,7 +204,7 @@ object! {
     }
     ReplicaSetStatus {
         replicas: Option<i64>,
-        /// `status.readyReplicas`; nothing is derived from it, recordings keep it.
+        /// `status.readyReplicas`; only recordings use it.
         ready_replicas: Option<i64>,
         available_replicas: Option<i64>,
         /// `status.conditions`: ReplicaFailure.
@@ -218,7 +218,7 @@ object! {
     PodSpec {
         /// `spec.nodeName`; empty until it is scheduled.
         node_name: String,
-        /// `spec.terminationGracePeriodSeconds`: 0 for one that is gone at once when it is deleted.
+        /// `spec.terminationGracePeriodSeconds`: 0 for a pod that is gone at once after its deletion.
         termination_grace_period_seconds: Option<i64>,
         containers: Vec<ContainerSpec>,
         /// `spec.initContainers`: init containers and sidecars.
@@ -243,15 +243,15 @@ object! {
         name: String,
         /// `image`: the reference that the kubelet used.
         image: String,
-        /// `started`: its startup probe passed, where it has one.
+        /// `started`: whether its startup probe passed, if it has one.
         started: Option<bool>,
-        /// `restartCount`: how often the container was started again.
+        /// `restartCount`: number of restarts of the container.
         restart_count: Option<i64>,
         state: ContainerState,
-        /// `lastState`: how it ended before it was started again.
+        /// `lastState`: end of the container before its last restart.
         last_state: ContainerState,
     }
-    /// `state` of a container: one of them is set.
+    /// `state` of a container: at most one field is set.
     ContainerState {
         waiting: Option<Waiting>,
         running: Option<Running>,
@@ -281,11 +281,11 @@ object! {
         /// `type`: "Normal" or "Warning".
         r#type: String,
         count: Option<i64>,
-        /// `series`: how often it happened, as clients of events.k8s.io write it.
+        /// `series`: number of occurrences, as clients of events.k8s.io write it.
         series: Option<EventSeries>,
-        /// `lastTimestamp`: when it last happened.
+        /// `lastTimestamp`: time of the last occurrence.
         last_timestamp: Option<String>,
-        /// `eventTime`: when it first happened, by clients of events.k8s.io.
+        /// `eventTime`: time of the first occurrence, written by clients of events.k8s.io.
         event_time: Option<String>,
     }
     EventSeries {
@@ -320,7 +320,7 @@ impl<'de> Deserialize<'de> for Template {
         }
         let made = fnv1a(raw.to_string().bytes());
         let mut template = Self::deserialize(&raw).map_err(serde::de::Error::custom)?;
-        // A recording with only one of the hashes was made before there were two.
+        // A recording with only one of the hashes comes from a version that had one hash.
         if template.hash.is_none() && template.metadata.annotations.restarted_at.is_some() {
             template.hash_apart = template.hash_apart.or_else(|| Some(hash_without_restart(raw)));
         }
@@ -329,7 +329,7 @@ impl<'de> Deserialize<'de> for Template {
     }
 }
 
-/// API servers before 1.34 write a creation time of null into each template, later ones do not.
+/// API servers before 1.34 write a creation time of null into each template; later ones do not.
 fn remove_null_creation(metadata: Option<&mut Value>) {
     if let Some(metadata) = metadata.and_then(Value::as_object_mut)
         && metadata.get("creationTimestamp").is_some_and(Value::is_null)

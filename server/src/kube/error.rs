@@ -19,7 +19,7 @@ pub enum RequestError {
     /// 410, or 400, which some servers return for an unknown position.
     #[error("the resource version has expired ({0})")]
     Gone(StatusCode),
-    /// Any other status that is not success.
+    /// Any other unsuccessful status.
     #[error("the server responded {status}: {message}")]
     Status {
         status: StatusCode,
@@ -30,7 +30,7 @@ pub enum RequestError {
     /// The request holds secrets, and the connection is not secure.
     #[error("no secrets are sent over this connection: it is not secure")]
     NotConfidential,
-    /// The server was not reached, or the connection broke.
+    /// The server was unreachable, or the connection broke.
     #[error("{0}")]
     Unreachable(String),
     #[error("the response is longer than {} MB", .0 >> 20)]
@@ -40,7 +40,7 @@ pub enum RequestError {
 }
 
 impl RequestError {
-    /// Converts a status that is not success, and the server's message.
+    /// Converts an unsuccessful status and the server's message.
     pub(super) fn of_status(status: StatusCode, message: &str, retry_after: Duration) -> Self {
         let message = timeline::words::safe(message);
         match status {

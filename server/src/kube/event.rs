@@ -12,10 +12,10 @@ use crate::telemetry::clock::OwnClock;
 /// Capacity of the queue from a cluster's sources to its hub, in events.
 pub const QUEUE: usize = 1024;
 
-/// An event of a source. It has no copies: decoded objects are large.
+/// An event of a source. Not `Clone`, because decoded objects are large.
 #[derive(Debug)]
 pub enum SourceEvent {
-    /// A page of a list that has more of them.
+    /// A page of a list, not the last one.
     Page {
         /// The kind that is listed.
         kind: Kind,
@@ -23,7 +23,7 @@ pub enum SourceEvent {
         namespace: Option<String>,
         /// The objects of the page, in the server's order.
         objects: Vec<Object>,
-        /// When it arrived, in milliseconds of the cluster's time.
+        /// Arrival, in milliseconds of the cluster's time.
         at_millis: Millis,
         /// Limits the pages in queues: dropped when the event is applied.
         permit: OwnedSemaphorePermit,
@@ -40,35 +40,35 @@ pub enum SourceEvent {
         objects: Vec<Object>,
         /// For a list after the first: time of the last response before it. Events since then were not observed.
         gap_since_millis: Option<Millis>,
-        /// When it arrived, in milliseconds of the cluster's time.
+        /// Arrival, in milliseconds of the cluster's time.
         at_millis: Millis,
     },
     /// One object from a watch.
     Object {
-        /// The object as it was sent, decoded.
+        /// The decoded object.
         object: Object,
         /// The watch event: added, modified or deleted.
         seen: Seen,
-        /// When it arrived, in milliseconds of the cluster's time.
+        /// Arrival, in milliseconds of the cluster's time.
         at_millis: Millis,
     },
-    /// One watch is in another state.
+    /// The state of one watch changed.
     Health {
         /// The kind that it watches.
         kind: Kind,
         /// The namespace that it is limited to; `None` for all.
         namespace: Option<String>,
-        /// The state that it is in.
+        /// The new state.
         health: Health,
     },
-    /// The cluster began or ceased to respond.
+    /// The cluster started or stopped responding.
     Answers {
-        /// `None` while it responds; else the time of its last response and the error.
+        /// `None` if it responds; otherwise the time of its last response and the error.
         silent: Option<(Millis, String)>,
     },
     /// Another timeline begins: all earlier state is dropped.
     Begins(Box<InitialState>),
-    /// A recording is played, and time passes by this clock from here on. Its observations have their own times.
+    /// Playback of a recording begins, and time follows its clock from now on. Its observations have their own times.
     Played {
         /// Name of the recording.
         name: String,
@@ -82,9 +82,9 @@ pub enum SourceEvent {
         /// Its line, if the recording is stored.
         line: Option<String>,
     },
-    /// The source's time passes by this clock from here on; arrivals are in its time.
+    /// The source's time follows this clock from now on; arrivals are in its time.
     Paced(OwnClock),
-    /// Observations are not stored, since when and why; `None` once they are again.
+    /// Observations are not stored: start and reason; `None` once they are stored again.
     Unwritten(Option<Unwritten>),
     /// The clock of this machine was set.
     ClockSet {
@@ -96,14 +96,14 @@ pub enum SourceEvent {
 /// The state of one watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Health {
-    /// The first list is under way.
+    /// The first list is in progress.
     Connecting {
-        /// Objects of its pages so far, reported once it takes a while.
+        /// Objects of its pages so far, reported if the list takes long.
         listed: usize,
     },
     /// Listed and watching.
     Live,
-    /// The API server does not respond, refuses, or cannot be reached.
+    /// The API server does not respond, rejects requests, or is unreachable.
     Stale {
         /// Time of its last response, in milliseconds of the cluster's time.
         since_millis: Millis,

@@ -1,4 +1,4 @@
-//! Creates clients from a kubeconfig, one per context. Errors say what is wrong and what to do.
+//! Creates clients from a kubeconfig, one per context. Errors contain the problem and a remedy.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use kube::config::{Kubeconfig, KubeconfigError};
 
-/// Why no client can be created.
+/// Why a client cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum TargetError {
     #[error("cannot read the kubeconfig {path}: {why}; set the right file with --kubeconfig or KUBECONFIG")]
     File { path: String, why: String },
-    /// There is no kubeconfig and this is not a pod of a cluster.
+    /// There is no kubeconfig, and this program does not run in a pod of a cluster.
     #[error("no kubeconfig found; set one with --kubeconfig or KUBECONFIG, or create ~/.kube/config")]
     None,
-    /// This is a pod of a cluster, but its service account cannot be used.
+    /// This program runs in a pod of a cluster, but its service account cannot be used.
     #[error("cannot use the service account of this pod: {0}")]
     InCluster(String),
     #[error("the kubeconfig has no context {name:?}; it has: {known}")]
@@ -29,7 +29,7 @@ pub enum TargetError {
 /// The contexts of a kubeconfig.
 #[derive(Debug, Clone)]
 pub struct Contexts {
-    /// `None` where there is no kubeconfig: only the cluster that this runs in is left.
+    /// `None` without a kubeconfig: only the cluster in which this program runs is left.
     pub(super) config: Option<Kubeconfig>,
     path: String,
     /// The given file; `None` for the default ones.
@@ -37,10 +37,10 @@ pub struct Contexts {
 }
 
 impl Contexts {
-    /// Reads a kubeconfig: this one, or the default ones.
+    /// Reads a kubeconfig: the given one, or the default ones.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub fn read(kubeconfig: Option<&Path>) -> Result<Self, TargetError> {
         let of = |config, path: &str| Self { config, path: path.to_owned(), asked: kubeconfig.map(Path::to_path_buf) };
         if let Some(path) = kubeconfig {
@@ -62,7 +62,7 @@ impl Contexts {
     /// Reads the same files again.
     ///
     /// # Errors
-    /// When they cannot be read any more.
+    /// If they cannot be read any more.
     pub fn reload(&self) -> Result<Self, TargetError> {
         Self::read(self.asked.as_deref())
     }
@@ -77,10 +77,10 @@ impl Contexts {
         self.config.iter().flat_map(|config| &config.contexts).map(|context| context.name.clone()).collect()
     }
 
-    /// Returns the context of that name, or the current one; `None` for the cluster that this runs in.
+    /// Returns the context of that name, or the current one; `None` for the cluster in which this program runs.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is none.
     pub fn choose(&self, context: Option<&str>) -> Result<Option<String>, TargetError> {
         let Some(config) = &self.config else {
             return match context {
@@ -100,8 +100,8 @@ impl Contexts {
     }
 }
 
-/// Merges the files of `KUBECONFIG` by rules of kubectl that the client library lacks: a file that does not exist is
-/// skipped while another one exists, and an empty current context counts as missing. `None` if no file is named.
+/// Merges the files of `KUBECONFIG` by kubectl's rules, which the client library lacks: a missing file is skipped if another one
+/// exists, and an empty current context counts as missing. `None` if no file is named.
 fn merge(files: &OsStr) -> Result<Option<Kubeconfig>, TargetError> {
     let (mut merged, mut missing) = (None::<Kubeconfig>, None);
     for path in std::env::split_paths(files).filter(|path| !path.as_os_str().is_empty()) {
@@ -124,7 +124,7 @@ fn merge(files: &OsStr) -> Result<Option<Kubeconfig>, TargetError> {
 
 fn is_missing(why: &KubeconfigError) -> bool {
     match why {
-        KubeconfigError::FindPath => true, // a user without a home
+        KubeconfigError::FindPath => true, // the user has no home directory
         KubeconfigError::ReadConfig(error, _) => error.kind() == std::io::ErrorKind::NotFound,
         _ => false,
     }
@@ -134,7 +134,7 @@ fn unreadable(name: &str, why: KubeconfigError) -> TargetError {
     const INVALID: &str = "it is not a valid kubeconfig";
     let (path, why) = match why {
         KubeconfigError::ReadConfig(why, path) => (path.display().to_string(), why.to_string()),
-        // Only the position of a parser's error is reported: the rest repeats the text, which may be a token.
+        // Of a parser's error only the position is reported: the rest quotes the text, which may be a token.
         KubeconfigError::Parse(why) => {
             let place = why.location().map(|at| format!(", in line {}, column {}", at.line(), at.column()));
             (name.to_owned(), format!("{INVALID}{}", place.unwrap_or_default()))
@@ -144,10 +144,10 @@ fn unreadable(name: &str, why: KubeconfigError) -> TargetError {
     TargetError::File { path, why }
 }
 
-/// Creates a client that fails fast and never retries by itself: the watch loop alone decides when to ask again.
+/// Creates a client that fails fast and never retries: only the watch loop decides about retries.
 ///
 /// # Errors
-/// When the configuration's credentials or certificates cannot be used.
+/// If the configuration's credentials or certificates cannot be used.
 pub fn client_for(mut config: kube::Config) -> kube::Result<kube::Client> {
     config.connect_timeout = Some(Duration::from_secs(5));
     config.default_retry = false;

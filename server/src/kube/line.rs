@@ -30,7 +30,7 @@ pub enum WatchEvent {
 pub struct Bookmark {
     /// `None` if it cannot be read.
     pub resource_version: Option<String>,
-    /// Every object that existed at the start was sent.
+    /// Whether every object that existed at the start was sent.
     #[serde(rename = "annotations", deserialize_with = "has_initial_end")]
     pub is_initial_end: bool,
 }
@@ -43,9 +43,9 @@ fn has_initial_end<'de, D: Deserializer<'de>>(annotations: D) -> Result<bool, D:
 /// Decodes a line.
 ///
 /// # Errors
-/// When it is the error with which the API server ends a watch, or no valid JSON, for example because it was cut off.
+/// If it is the error with which the API server ends a watch, or not valid JSON, for example because it was cut off.
 pub fn decode_line(kind: Kind, line: &[u8]) -> Result<WatchEvent, RequestError> {
-    // UTF-8 is checked once for the whole line; from bytes, serde would check each string.
+    // UTF-8 is validated once for the whole line; from bytes, serde would validate each string.
     let text = std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
     let decoded = match kind {
         Kind::Deployment => decode(&text, Object::Deployment),
@@ -61,7 +61,7 @@ pub fn decode_line(kind: Kind, line: &[u8]) -> Result<WatchEvent, RequestError> 
     }
 }
 
-/// A line as it is sent. The object is decoded as it is read where the type comes first, as API servers write it.
+/// A line of a watch. If the type comes first, as in the API server's output, the object is decoded in the same pass.
 #[derive(Deserialize)]
 #[serde(tag = "type", content = "object", rename_all = "UPPERCASE")]
 enum Line<T> {

@@ -1,5 +1,5 @@
-//! One list in pages: each object is decoded for itself, so that a malformed one costs only itself. The bytes of a page are freed
-//! before the next page is requested.
+//! One list in pages: each object is decoded separately, so that a malformed one affects only itself. The memory of a page is
+//! freed before the next page is requested.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,9 +17,9 @@ use super::error::RequestError;
 use super::request;
 use crate::kube::translate::Object;
 
-/// By how much pages grow when the API server forgot the snapshot of a list before its last page.
+/// Factor by which pages grow if the API server dropped the snapshot of a list before its last page.
 const GROWTH: u32 = 8;
-/// Beyond this many objects a page is not limited any more: what is left to try is everything in one answer.
+/// Above this number of objects a page is not limited any more: the only remaining option is the whole list in one response.
 const LARGEST_PAGE: u32 = 32_000;
 /// Largest page that is read, in bytes: of the usual size, and of larger ones.
 const MAX_PAGE: usize = 64 << 20;
@@ -31,7 +31,7 @@ const PAGES_IN_QUEUE: usize = 4;
 pub(super) struct SharedLists {
     /// Limits the pages that wait for the hub: a slow hub slows the lists down.
     pub pages: Arc<Semaphore>,
-    /// The API server refused to stream a list, or did not end one.
+    /// Whether the API server refused to stream a list, or did not complete one.
     is_stream_refused: AtomicBool,
 }
 
@@ -49,15 +49,15 @@ impl SharedLists {
     }
 }
 
-/// A list under way. It is kept while requests fail, and goes on with the page that failed.
+/// A list in progress. It is kept after failed requests, and continues with the failed page.
 pub(super) struct List {
-    /// When the first page was asked for.
+    /// Time of the first request.
     pub began: Instant,
     /// UIDs of the pages so far.
     pub earlier: Vec<Uid>,
-    /// Waits between failures; from the shortest after each page that held something.
+    /// Back-off between failures; a page with content resets it.
     pub backoff: Backoff,
-    /// Objects per page as usual, and now; `None` for all in one answer.
+    /// Objects per page: the usual number, and the present one; `None` for all in one response.
     page_size: u32,
     limit: Option<u32>,
     /// The server's token of the next page; `None` before the first.
@@ -67,13 +67,14 @@ pub(super) struct List {
 pub(super) struct Page {
     /// Its objects, in the server's order.
     pub objects: Vec<Object>,
-    /// Of the last page: where to watch from.
+    /// Of the last page: the position from which to watch.
     pub resource_version: Option<String>,
-    /// It held nothing, not even what is of no use.
+    /// Whether the page contained nothing, not even unusable objects.
     pub is_empty: bool,
 }
 
-/// A page as it is sent. What has no version is not a list: a Status or a proxy's `{}` would else say that nothing exists.
+/// A page as the server sends it. A response without a version is no list: a Status or a proxy's `{}` would otherwise mean that
+/// no object exists.
 #[derive(Deserialize)]
 struct PageBody<'a> {
     metadata: PageMeta,
@@ -95,10 +96,10 @@ impl List {
         Self { began, earlier: Vec::new(), backoff: Backoff::default(), page_size, limit, next: None }
     }
 
-    /// Returns the list after a page failed. It goes on with that page. Where the server forgot the list's snapshot (after five
-    /// minutes, as it is shipped), the list begins again with larger pages, so that it ends sooner. Where the first of these is too
-    /// large for the server, it begins again with smaller ones. A page that is too long is asked for in halves; the pages after it
-    /// grow again ([`Self::grow`]).
+    /// Returns the list after a page failed. It continues with that page, with three exceptions. If the server dropped the list's
+    /// snapshot (by default after five minutes), the list begins again with larger pages, so that it ends sooner. If the first
+    /// larger page is too large for the server, it begins again with smaller ones. A page that is too long is requested in
+    /// halves; the pages after it grow again ([`Self::grow`]).
     pub(super) fn after_failure(self, error: &RequestError) -> Self {
         let is_under_way = self.next.is_some();
         let limit = match error {
@@ -126,7 +127,7 @@ impl List {
         }
     }
 
-    /// Returns whether the server forgot the list's snapshot for the first time.
+    /// Returns whether the server dropped the list's snapshot for the first time.
     pub(super) fn is_forgotten_first(&self, error: &RequestError) -> bool {
         matches!(error, RequestError::Gone(_)) && self.next.is_some() && !self.is_large()
     }
@@ -135,7 +136,7 @@ impl List {
         self.limit.is_none_or(|limit| limit > self.page_size)
     }
 
-    /// Asks for the next page. Where that fails, the same page can be asked for again.
+    /// Requests the next page. After a failure the same page can be requested again.
     pub(super) async fn page(
         &mut self,
         cluster: &Cluster,
@@ -171,7 +172,7 @@ impl List {
         }
         self.next = next;
         if body.len() <= MAX_PAGE / 4 {
-            self.grow(); // one of twice as many objects is not too long
+            self.grow(); // a page of twice this size is not too long
         }
         let resource_version = self.next.is_none().then_some(page.metadata.resource_version);
         Ok(Page { objects, resource_version, is_empty })
@@ -183,8 +184,8 @@ async fn read(cluster: &Cluster, path: &str, most: usize) -> Result<Vec<u8>, Req
     request::gather(body, cluster.pace(), most, || cluster.counters.note_piece(cluster.now_millis())).await
 }
 
-/// Counts an object that was skipped. The first one of a kind is logged, then the second, the fourth and so on: one that changes often
-/// must not fill the log.
+/// Counts a skipped object. Of each kind the first one is logged, then the second, the fourth and so on: an object that changes
+/// often must not fill the log.
 pub(super) fn count_skipped(cluster: &Cluster, kind: Kind, error: &crate::kube::translate::Unusable) {
     let count = cluster.counters.kind(kind).malformed.fetch_add(1, Ordering::Relaxed) + 1;
     if count.is_power_of_two() {

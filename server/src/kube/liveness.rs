@@ -1,6 +1,6 @@
-//! Does the cluster answer at all? A cheap request every few seconds, because a watch on a quiet cluster says nothing for
-//! a minute and a half-open connection says nothing for ever. And did this process run all the time? What waited in the system
-//! while it did not is older than it looks.
+//! Checks with a cheap request every few seconds whether the cluster responds: a watch on a quiet cluster sends nothing for a
+//! minute, and a half-open connection sends nothing at all. Also detects that this process was stopped: data that waited in the
+//! system meanwhile is older than it appears.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use super::pace::Pace;
 use super::request;
 use crate::telemetry::clock::{self, Clock};
 
-/// Any answer proves life, also a refusal.
+/// Path of the probe. Any response proves that the cluster responds, even a rejection.
 const PATH: &str = "/version";
-/// A clock that is further from where it would be was set; less than this may be a busy machine.
+/// A clock that differs this much from the expected time was set; a smaller difference may come from a busy machine.
 const STEP_MILLIS: Millis = 2_000;
-/// How often it is noted that this process runs, whatever else it has to do.
+/// Interval in which the process records that it runs, independent of its other work.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 /// A process that noted nothing for this long was stopped; one that is busy may be late by seconds.
 const STOPPED: Duration = Duration::from_secs(7);
@@ -28,27 +28,26 @@ const STOPPED: Duration = Duration::from_secs(7);
 /// State of the cluster's connection, as watches see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Liveness {
-    /// It does not answer now.
+    /// Whether it does not respond now.
     pub is_silent: bool,
-    /// Number of times that all connections were lost, or this process or machine stood still. A connection from before is of no
-    /// more use.
+    /// Number of times that all connections were lost, or that this process or machine was stopped. Connections from before are useless.
     pub losses: u64,
-    /// When this process last ran: time awake, and by the clock of this machine.
+    /// Last time at which this process ran: by the time awake, and by this machine's clock.
     alive_at: (Instant, Millis),
 }
 
 impl Liveness {
-    /// Creates the state of a cluster that was not asked yet.
+    /// Creates the state of a cluster without a probe so far.
     pub(super) fn new() -> Self {
         Self { is_silent: false, losses: 0, alive_at: (Instant::now(), clock::now_millis()) }
     }
 }
 
-/// Notes that this process runs. If it, or its machine, was stopped since the last time, all connections count as lost: what came of
-/// them meanwhile waited in the system. Whoever wakes first calls this before it trusts what it reads.
+/// Records that this process runs. If the process or its machine was stopped since the last call, all connections count as lost:
+/// their data waited in the system meanwhile. A task that wakes up calls this before it trusts what it reads.
 ///
-/// The time awake is that of the timers. Where a test lets it pass by itself, it goes from timer to timer and so at most
-/// `ALIVE_EVERY` at once: only a test that moves it further plays a process that was stopped.
+/// The time awake is that of the timers. If a test lets it advance automatically, it goes from timer to timer and so at most by
+/// `ALIVE_EVERY` at once: only a test that advances it further simulates a stopped process.
 pub(super) fn note_alive(liveness: &signal::Sender<Liveness>, pace: &Pace) {
     let was_stopped = liveness.send_if_modified(|liveness| {
         let now = (Instant::now(), clock::now_millis());
@@ -63,7 +62,7 @@ pub(super) fn note_alive(liveness: &signal::Sender<Liveness>, pace: &Pace) {
     }
 }
 
-/// Probes until the hub is gone, and notes meanwhile that this process runs.
+/// Probes until the hub ends, and records meanwhile that this process runs.
 pub(super) async fn run(cluster: Cluster, liveness: Arc<signal::Sender<Liveness>>) {
     tokio::select! {
         () = run_probes(&cluster, &liveness) => {}
@@ -71,7 +70,7 @@ pub(super) async fn run(cluster: Cluster, liveness: Arc<signal::Sender<Liveness>
     }
 }
 
-/// Notes again and again that this process runs, even while nothing is read and the hub is slow.
+/// Records repeatedly that this process runs, even if nothing is read and the hub is slow.
 async fn keep_alive(liveness: &signal::Sender<Liveness>, pace: &Pace) {
     loop {
         tokio::time::sleep(ALIVE_EVERY).await;
@@ -79,13 +78,13 @@ async fn keep_alive(liveness: &signal::Sender<Liveness>, pace: &Pace) {
     }
 }
 
-/// Probes until the hub is gone. The cluster is silent when there was no answer for the pace's silence.
+/// Probes until the hub ends. The cluster is silent if there was no response for the pace's silence.
 async fn run_probes(cluster: &Cluster, liveness: &signal::Sender<Liveness>) {
     let mut last_answer = (Instant::now(), cluster.now_millis());
     let mut looked = (clock::now_millis(), uptime());
     loop {
         let asked = Instant::now();
-        // What comes of a list is a sign of life as well: a server that is busy with a long list may be late with everything else.
+        // Pieces of a list prove that the cluster responds, too: a server that is busy with a long list may be late with everything else.
         let why = probe(cluster).await;
         if let Some(piece) = cluster.counters.last_piece() {
             last_answer = last_answer.max(piece);
@@ -109,7 +108,7 @@ async fn run_probes(cluster: &Cluster, liveness: &signal::Sender<Liveness>) {
             }
         };
         if let Some(event) = event {
-            let _ = cluster.events.send(event).await; // the hub may be gone
+            let _ = cluster.events.send(event).await; // the hub may have ended
         }
         if cluster.events.is_closed() {
             return;
@@ -127,7 +126,7 @@ async fn run_probes(cluster: &Cluster, liveness: &signal::Sender<Liveness>) {
     }
 }
 
-/// Asks once; tells why there was no answer.
+/// Sends one probe; returns why there was no response.
 async fn probe(cluster: &Cluster) -> Option<RequestError> {
     let asked = async {
         let body = request::get(&cluster.access, PATH).await?;
@@ -144,27 +143,28 @@ async fn probe(cluster: &Cluster) -> Option<RequestError> {
     }
 }
 
-/// Returns whether this machine slept: our clock passed more time than we were awake. Connections may have died, and no
-/// limit of ours noticed, because those count the time awake. A clock that was set looks the same and costs new connections.
+/// Returns whether this machine slept: its clock advanced more than the time awake. Connections may have died unnoticed, because
+/// time limits count the time awake. A clock that was set looks the same; it costs only new connections.
 fn has_slept(awake: Duration, passed_millis: Millis, limit: Duration) -> bool {
     let awake = Millis::try_from(awake.as_millis()).unwrap_or(Millis::MAX);
     let limit = Millis::try_from(limit.as_millis()).unwrap_or(Millis::MAX);
     passed_millis.saturating_sub(awake) >= limit
 }
 
-/// Returns the time since this machine started, the time asleep included; `None` where it is not known.
+/// Returns the time since this machine started, including sleep; `None` if unknown.
 fn uptime() -> Option<Duration> {
     let said = std::fs::read_to_string("/proc/uptime").ok()?;
     Duration::try_from_secs_f64(said.split_whitespace().next()?.parse().ok()?).ok()
 }
 
-/// Returns by how much our clock was set while this machine ran from `before` to `after`; `None` if it was not set.
+/// Returns by how much the clock was set while this machine ran from `before` to `after`; `None` if it was not set.
 fn step(before: Option<Duration>, after: Option<Duration>, passed_millis: Millis) -> Option<Millis> {
     let ran = Millis::try_from(after?.saturating_sub(before?).as_millis()).ok()?;
     Some(passed_millis.saturating_sub(ran)).filter(|by| by.saturating_abs() >= STEP_MILLIS)
 }
 
-/// Waits until a value is so; for ever where its sender is gone: whoever waits ends with it, or finds that out by other means.
+/// Waits until a value meets the condition. Waits forever if its sender is gone: the caller ends with the sender, or notices that
+/// in another way.
 pub(super) async fn wait_until<T>(values: &mut signal::Receiver<T>, is_so: impl FnMut(&T) -> bool) {
     if values.wait_for(is_so).await.is_err() {
         std::future::pending::<()>().await;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// Returns whether a host name or an address, as URLs have it, is this machine.
+/// Returns whether a host name or an address in URL syntax is this machine.
 pub fn is_this_machine(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())

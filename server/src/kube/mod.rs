@@ -1,6 +1,6 @@
-//! Lists and watches a cluster through the API of Kubernetes, and translates its objects to facts.
+//! Lists and watches a cluster through the Kubernetes API, and translates its objects to facts.
 //! Owns credentials, connections to API servers, liveness, decoding, and reviews of permissions.
-//! Must not know the hub, the history or the web: it puts events into a queue and does not know who takes them.
+//! Must not know the hub, the history or the web: it sends events to a queue without knowing the receiver.
 //!
 //! All events arrive at the hub in one bounded queue, as [`SourceEvent`]s; recordings (`feed`) fill the same queue. If
 //! history is stored, a tap is between the two (`history/tap.rs`).
@@ -13,7 +13,7 @@
 //!                      mpsc "source" (bounded: a slow hub slows the watches down, nothing is dropped)
 //! ```
 
-// The way to an API server: its address, credentials and proxy; requests and their errors.
+// Access to an API server: its address, credentials and proxy; requests and their errors.
 pub mod access;
 pub mod credentials;
 pub mod error;
@@ -26,7 +26,7 @@ mod reason;
 mod renewals;
 pub mod request;
 
-// Lists and watches, and what they put into the queue.
+// Lists and watches, and their events in the queue.
 pub mod backoff;
 mod cluster;
 mod counters;
@@ -37,7 +37,7 @@ mod observed;
 mod stream;
 mod watch;
 
-// From bytes to facts.
+// Decoding of bytes to facts.
 mod decode;
 pub mod line;
 pub mod odd;

@@ -1,9 +1,9 @@
-//! A fact of a cluster with the time at which it arrived, and what is known before the first one.
+//! A fact of a cluster with its arrival, and the knowledge before the first fact.
 
 use timeline::wire::Position;
 use timeline::{Change, Fact, History, Millis, Timeline};
 
-/// A fact and when it arrived.
+/// A fact and its arrival.
 #[derive(Debug, Clone)]
 pub struct Observed {
     /// Arrival.
@@ -22,12 +22,12 @@ impl Observed {
     }
 }
 
-/// Knowledge of a cluster when a timeline begins; by default none.
+/// Knowledge of a cluster at the start of a timeline; empty by default.
 #[derive(Debug, Default)]
 pub struct InitialState {
-    /// The timeline that goes on.
+    /// The timeline that continues.
     pub timeline: Timeline,
-    /// Everything that changed in it, as far as it is stored.
+    /// Its changes, as far as they are stored.
     pub history: History,
     /// Last position of its earlier life that is certainly part of it.
     pub before: Option<Position>,
@@ -40,7 +40,7 @@ pub struct InitialState {
 }
 
 impl InitialState {
-    /// Takes an observation into the timeline and its history.
+    /// Applies an observation to the timeline and its history.
     pub fn observe(&mut self, observed: Observed) {
         let at_millis = observed.at_millis;
         let (first, last) = self.observed.unwrap_or((at_millis, at_millis));

@@ -1,4 +1,4 @@
-//! Odd objects, which no API server should send. They are used as far as they go, and counted.
+//! Odd objects, which no API server should send. Their valid parts are used, and they are counted.
 
 use timeline::Millis;
 
@@ -8,7 +8,7 @@ use crate::kube::translate::Object;
 /// Clocks may differ by this much before a timestamp counts as being in the future.
 const AHEAD_MILLIS: Millis = 3_600_000;
 
-/// Returns whether an object lacks a field that every object has, contradicts itself, or uses an unknown word.
+/// Returns whether an object lacks a field that every object has, contradicts itself, or uses an unknown value.
 pub fn is_odd(object: &Object, arrived_millis: Millis) -> bool {
     match object {
         Object::Deployment(o) => {

@@ -17,7 +17,7 @@ pub struct Pace {
     pub failures_before_relist: u32,
     /// Burst of requests of one watch that return nothing. A page of a list with objects does not count.
     pub burst: u32,
-    /// Time in which one more such request is earned.
+    /// Time after which the watch may send one more such request.
     pub earn: Duration,
     /// Time between two liveness probes, also the time that one may take.
     pub probe: Duration,
@@ -39,7 +39,7 @@ pub struct Pace {
     /// Longest time of one page of a list, from the request to its last byte; for a streamed list, the longest time until its next new
     /// object.
     pub page: Duration,
-    /// Longest time of a command that fetches credentials, and of other steps of that which may hang.
+    /// Time limit of a command that fetches credentials, and of the other steps of fetching that may hang.
     pub credentials: Duration,
     /// Longest time of a command that prompts.
     pub credentials_interactive: Duration,
@@ -59,7 +59,7 @@ impl Default for Pace {
             max_backoff: Duration::from_millis(3_500),
             first_backoff: Duration::from_millis(400),
             failures_before_relist: 3,
-            // At most 8 + 60/1.2 = 58 requests without a result in any minute: under one a second whatever the server does.
+            // At most 8 + 60/1.2 = 58 requests without a result in any minute: less than one per second, whatever the server does.
             burst: 8,
             earn: Duration::from_millis(1200),
             probe: Duration::from_secs(3),
@@ -68,7 +68,7 @@ impl Default for Pace {
             most_watch_seconds: 110,
             bookmark: Duration::from_secs(90),
             watch_margin: Duration::from_secs(5),
-            // An API server gives up a list of its own after 60 s; a response that has not begun after half of that counts as failed.
+            // An API server ends its own handling of a list after 60 s; a response that has not begun after half of that counts as failed.
             answer: Duration::from_secs(30),
             page: Duration::from_secs(120),
             credentials: Duration::from_secs(30),

@@ -1,6 +1,6 @@
-//! Credentials from a command that the kubeconfig names (client-go's "exec plugin"). This module runs it instead of
-//! kube, which runs it three times for one client, waits for it without a limit and never repeats it for a certificate
-//! or a token without an expiry.
+//! Credentials from a command in the kubeconfig (client-go's "exec plugin"). This module runs it instead of kube, which runs it
+//! three times for one client, waits for it without a limit and never runs it again for a certificate or a token without an
+//! expiry.
 
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 
 use super::pace::Pace;
 
-/// Most bytes of an output that are read.
+/// Largest output of a command that is read, in bytes.
 const MAX_ANSWER: u64 = 1 << 20;
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ pub(super) struct Credential {
 }
 
 impl Credential {
-    /// Returns its expiry, by our clock; some plugins report none.
+    /// Returns the expiry by this machine's clock; `None` if the plugin reports none.
     pub(super) fn expires_at_millis(&self) -> Option<Millis> {
         let ends: jiff::Timestamp = self.expiration_timestamp.as_ref()?.parse().ok()?;
         Some(ends.as_millisecond())
@@ -59,7 +59,7 @@ pub enum PluginError {
     Start { command: String, why: std::io::Error },
     #[error("the credential plugin {command} failed ({status}); run it by hand to see why")]
     Failed { command: String, status: ExitStatus },
-    /// It did not end in time, and was killed.
+    /// It did not end in time and was killed.
     #[error("the credential plugin {command} did not finish within {} s", limit.as_secs_f64())]
     Late { command: String, limit: Duration },
     #[error("the credential plugin {command} returned no credentials")]
@@ -72,7 +72,7 @@ struct Group(Option<Pid>);
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(group) = self.0 {
-            let _ = kill_process_group(group, Signal::KILL); // it may have ended this moment
+            let _ = kill_process_group(group, Signal::KILL); // it may have just ended
         }
     }
 }
@@ -84,7 +84,7 @@ pub(super) async fn run(exec: &ExecConfig, may_ask: bool, pace: &Pace) -> Result
     let limit = if asks { pace.credentials_interactive } else { pace.credentials };
     let start = |why| PluginError::Start { command: name.clone(), why };
     let mut child = command(exec, &name, asks).spawn().map_err(start)?;
-    // A command that prompts stays in our group, or it could not read from the terminal.
+    // A command that prompts stays in this process group; otherwise it could not read from the terminal.
     let id = child.id().filter(|_| !asks).and_then(|id| i32::try_from(id).ok());
     let mut group = Group(id.and_then(Pid::from_raw));
     let ended = tokio::time::timeout(limit, answer(&mut child)).await;
@@ -96,7 +96,7 @@ pub(super) async fn run(exec: &ExecConfig, may_ask: bool, pace: &Pace) -> Result
     read(&answered).ok_or(PluginError::Empty { command: name })
 }
 
-/// Returns the credentials in a command's output; `None` where it holds none.
+/// Returns the credentials in a command's output; `None` if there are none.
 fn read(answered: &[u8]) -> Option<Credential> {
     // Most commands return JSON, some YAML, of which JSON is a subset. The error would quote the token.
     let status = serde_saphyr::from_slice::<Answer>(answered).ok()?.status?;

@@ -5,7 +5,7 @@ use hyper_util::client::proxy::matcher::Matcher;
 
 use super::loopback::is_this_machine;
 
-/// The proxies that the environment names. Their addresses may have passwords.
+/// The proxies in the environment. Their addresses may contain passwords.
 #[derive(Clone)]
 pub struct Proxies {
     http: Option<String>,
@@ -36,7 +36,7 @@ impl Proxies {
     }
 
     /// Returns the proxy for a server. The client library would compare `NO_PROXY` with the address of the proxy instead of the
-    /// server's, and would use a proxy for servers on this machine too.
+    /// server's, and would use a proxy for servers on this machine, too.
     pub fn for_server(&self, server: &Uri) -> Option<Uri> {
         if is_this_machine(server.host()?) {
             return None;
@@ -45,14 +45,14 @@ impl Proxies {
         let (named, usual) = if is_plain { (&self.http, 80) } else { (&self.https, 443) };
         let named = named.as_ref()?.parse().ok()?;
         let port = format!(":{}", server.port_u16().unwrap_or(usual));
-        // The matcher knows neither ports nor `*.example.com`.
+        // The matcher supports neither ports nor `*.example.com`.
         let known = |name: &str| {
             let name = name.trim();
             let name = name.strip_suffix(port.as_str()).filter(|host| !host.contains(':')).unwrap_or(name);
             name.strip_prefix('*').filter(|domain| domain.starts_with('.')).unwrap_or(name).to_owned()
         };
         let exceptions = self.exceptions.split(',').map(known).collect::<Vec<_>>().join(",");
-        // Which proxy it finds does not matter: it leaves out user and password, which the client library wants in the address.
+        // The address of the found proxy does not matter: it lacks user and password, which the client library requires in the address.
         let exceptions = Matcher::builder().all("http://proxy").no(exceptions.as_str()).build();
         exceptions.intercept(server)?;
         Some(named)
@@ -86,7 +86,7 @@ mod tests {
             ("https://prod.example.com:6443", "prod.example.com:443,*ample.com,", &through),
             ("https://[fd00::6443]:6443", "fd00::6443", &None),
             ("https://10.96.0.1", "10.0.0.0/8", &None),
-            // The proxy's own address is no exception for others.
+            // The proxy's own address is not an exception for other servers.
             ("https://192.0.2.1", "10.0.0.0/8", &through),
             ("https://prod.example.com:6443", "*", &None),
             ("https://127.0.0.1:6443", "", &None),

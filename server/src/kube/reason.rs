@@ -1,5 +1,5 @@
-//! Reasons of the Kubernetes client's errors, in words without secrets. Its own words about credentials are not used: they quote
-//! commands with their arguments and output, tokens that a header cannot carry, and passwords inside addresses.
+//! Errors of the Kubernetes client as text without secrets. The client's own texts about credentials are not used: they quote
+//! commands with their arguments and output, tokens that are invalid in a header, and passwords in addresses.
 
 use std::error::Error;
 use std::io;
@@ -9,7 +9,7 @@ use kube::client::AuthError;
 
 use crate::telemetry::error_chain::{self, layers};
 
-/// Returns whether the credentials cannot be used: the request was not even sent.
+/// Returns whether the credentials cannot be used, so that the request was not sent.
 pub(super) fn is_about_credentials(error: &(dyn Error + 'static)) -> bool {
     layers(error).any(|error| error.is::<AuthError>())
 }
@@ -19,7 +19,7 @@ pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
     if let Some(auth) = layers(error).find_map(|error| error.downcast_ref::<AuthError>()) {
         return of_credentials(auth);
     }
-    // The address of a proxy may hold a password.
+    // The address of a proxy may contain a password.
     if let Some(kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. }) =
         layers(error).find_map(|error| error.downcast_ref::<kube::Error>())
     {
@@ -47,7 +47,7 @@ pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
     if let Some(why) = layers(error).map(ToString::to_string).find_map(unresolved) {
         return timeline::words::safe(&why);
     }
-    // Outer layers only report that a request failed.
+    // Outer errors only report that a request failed.
     timeline::words::safe(&error_chain::join(error))
 }
 

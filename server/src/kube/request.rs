@@ -1,4 +1,4 @@
-//! Requests to the API server: paths, status codes, errors as sentences. Only GET: Rollcast changes nothing.
+//! Requests to the API server: paths, status codes, errors as sentences. Only GET: Rollcast does not change clusters.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use super::error::RequestError;
 use super::pace::Pace;
 use super::reason;
 
-/// Most bytes that are read of a response that is no list.
+/// Largest response that is read, except for lists, in bytes.
 const MAX_ANSWER: usize = 1 << 20;
 
-/// The fields of a refusal that are read. A proxy in front of the API server sends no `Status`: its code may be a word.
+/// Fields of an error response that are read. A proxy in front of the API server sends no `Status`: its code may be a string.
 #[derive(Default, Deserialize)]
 struct Refused {
     message: Option<String>,
@@ -75,8 +75,7 @@ pub(super) async fn read(body: Body, pace: &Pace) -> Result<Vec<u8>, RequestErro
     gather(body, pace, MAX_ANSWER, || ()).await
 }
 
-/// Reads a whole body of at most so many bytes, and reports each piece. The next piece must always arrive within the
-/// pace's limit.
+/// Reads a whole body up to a limit in bytes, and reports each piece. Each piece must arrive within the pace's limit.
 pub(super) async fn gather(
     body: Body,
     pace: &Pace,
@@ -97,7 +96,7 @@ pub(super) async fn gather(
             Some(Err(error)) => return Err(RequestError::Unreachable(reason::describe(error.as_ref()))),
             Some(Ok(frame)) => {
                 heard();
-                whole.extend_from_slice(&frame.into_data().unwrap_or_default()); // trailers say nothing
+                whole.extend_from_slice(&frame.into_data().unwrap_or_default()); // trailers contain no data
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Reviews of permissions and tokens by a cluster: the only requests that are no GET. They store nothing in the cluster.
+//! Reviews of permissions and tokens by a cluster: the only requests that are not GET. They store nothing in the cluster.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use super::error::RequestError;
 use super::pace::Pace;
 use super::request;
 
-/// Concurrent reviews of a cluster, for all viewers together. Unverified tokens have a lower limit of their own.
+/// Concurrent reviews of a cluster, for all viewers together. Unverified tokens have a lower limit.
 const AT_ONCE: usize = 32;
 const UNVERIFIED_AT_ONCE: usize = 8;
-/// Prefix of attributes that describe the token and not its owner: they would make a new subject of each token.
+/// Prefix of attributes that describe the token and not its owner: with them each token would be a new subject.
 const OF_TOKENS: &str = "authentication.kubernetes.io/";
 
 /// The user and the groups of a review.
@@ -33,7 +33,7 @@ pub struct Subject {
     pub groups: Vec<String>,
     /// UID of the user, if the cluster gave one.
     pub uid: Option<String>,
-    /// Further attributes that the cluster gave the user: a token may carry less than all rights of its owner.
+    /// Further attributes that the cluster returned for the user: a token may have fewer permissions than its owner.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
@@ -45,7 +45,7 @@ pub struct Reviewer {
     unverified_permits: Arc<Semaphore>,
 }
 
-/// The sender of a token, which decides the limit of its review.
+/// The origin of a token, which decides the limit of its review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenSender {
     /// A cluster confirmed the token before.
@@ -55,7 +55,7 @@ pub enum TokenSender {
 }
 
 impl Reviewer {
-    /// Creates a reviewer of a cluster that connects later.
+    /// Creates a reviewer for a cluster that connects later.
     pub fn new(access: signal::Receiver<Option<Access>>) -> Self {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
         Self { access, permits: semaphore(AT_ONCE), unverified_permits: semaphore(UNVERIFIED_AT_ONCE) }
@@ -66,13 +66,13 @@ impl Reviewer {
         self.access.borrow().as_ref().and_then(Access::host)
     }
 
-    /// Identifies the API server, by address and certificate authority; `None` before there are credentials. Reviews of another one mean
-    /// nothing here.
+    /// Identifies the API server, by address and certificate authority; `None` before there are credentials. Reviews of another
+    /// one are not valid here.
     pub fn place(&self) -> Option<u64> {
         self.access.borrow().as_ref().map(Access::place)
     }
 
-    /// Returns whether a subject may list pods in a namespace; in all of them, if none is named.
+    /// Returns whether a subject may list pods in a namespace, or in all namespaces if it is `None`.
     pub async fn may_list_pods(&self, subject: &Subject, namespace: Option<&str>) -> Result<bool, RequestError> {
         let attributes = ResourceAttributes {
             verb: Some("list".to_owned()),
@@ -96,8 +96,8 @@ impl Reviewer {
         Ok(status.allowed && !status.denied.unwrap_or_default())
     }
 
-    /// Returns the owner of a token; `None` when the cluster rejects it, or when the connection is not confidential: then it is
-    /// not sent.
+    /// Returns the owner of a token; `None` if the cluster rejects the token, or if the connection is not confidential: then it
+    /// is not sent.
     pub async fn review_token(&self, token: &str, sender: TokenSender) -> Result<Option<Subject>, RequestError> {
         let review = TokenReview {
             spec: TokenReviewSpec { token: token.to_owned(), ..TokenReviewSpec::default() },
@@ -134,16 +134,16 @@ async fn post<T: Resource + DeserializeOwned>(
     pace: &Pace,
     review: Vec<u8>,
 ) -> Result<T, RequestError> {
-    // Anybody who reads a token can use it.
+    // Everyone who reads a token can use it.
     if T::KIND == TokenReview::KIND && !client.is_confidential {
         return Err(RequestError::NotConfidential);
     }
     let path = format!("/apis/{}/{}", T::API_VERSION, T::URL_PATH_SEGMENT);
     let request = Request::post(path.as_str()).header(header::CONTENT_TYPE, "application/json");
     let response = client.send(pace, request.body(Body::from(review))).await?;
-    // The text of a refusal may repeat the request: use our own sentences.
+    // The text of a rejection may repeat the request: use our own sentences.
     match response.status() {
-        // The permission is named as RBAC does it: by the resource and its group.
+        // The permission is named as in RBAC: by the resource and its group.
         StatusCode::FORBIDDEN => Err(RequestError::Forbidden(format!(
             "Rollcast's account lacks create on {}.{}",
             T::URL_PATH_SEGMENT,

@@ -1,4 +1,4 @@
-//! One watch request: reads its lines until it ends. Does not know earlier requests, nor what comes next.
+//! One watch request: reads its lines until it ends. Independent of earlier and later requests.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -19,37 +19,37 @@ use super::line::{WatchEvent, decode_line};
 use super::liveness::{self, Liveness};
 use super::request;
 
-/// Longest watch line that is read, in bytes. The largest object that etcd stores has 1.5 MiB, and a line up to six times
-/// as many: API servers write `<`, `>` and `&` as `\u003c`, `\u003e` and `\u0026`.
+/// Longest watch line that is read, in bytes. The largest object in etcd has 1.5 MiB, and its line up to six times as many: API
+/// servers write `<`, `>` and `&` as `\u003c`, `\u003e` and `\u0026`.
 const MAX_LINE: u64 = 16 << 20;
 
 pub(super) enum WatchEnd {
     /// The server closed it, as it does every few minutes.
     Closed,
-    /// All connections of the cluster were declared dead; a new one is needed.
+    /// All connections of the cluster count as lost; a new one is needed.
     Lost,
-    /// The reader left it, because a new list was requested.
+    /// The reader ended it, because a new list was requested.
     Left,
-    /// It outlived the time after which the server ends it: its connection is dead.
+    /// It is still open after the time at which the server should have ended it: its connection is dead.
     Dead(RequestError),
     /// It could not be started, broke, or its resource version has expired.
     Failed(RequestError),
 }
 
-/// A watch under way.
+/// A watch in progress.
 pub(super) struct Stream {
     kind: Kind,
     lines: Box<dyn AsyncBufRead + Send + Unpin>,
     line: Vec<u8>,
-    /// Ends when all connections of the cluster are lost. One future for all lines.
+    /// Completes when all connections of the cluster are lost. One future for all lines.
     lost: BoxFuture<'static, ()>,
-    /// The server was asked to end the watch before then; one that is still open is dead. One timer for all lines.
+    /// Time after which a watch that is still open is dead, because the server should have ended it. One timer for all lines.
     end: Pin<Box<Sleep>>,
 }
 
 impl Stream {
-    /// Asks for the changes since a position; without one for every object that exists, as a list. The server is to end the
-    /// stream after so many seconds.
+    /// Requests the changes since a position; without a position, all existing objects like a list. The server ends the stream
+    /// after this many seconds.
     pub(super) async fn open(
         cluster: &Cluster,
         kind: Kind,
@@ -82,7 +82,7 @@ impl Stream {
         self.line.clear();
         let mut limited = (&mut self.lines).take(MAX_LINE);
         let read = tokio::select! {
-            biased; // lines that have arrived are read before the watch is declared dead: a slow hub delays readers
+            biased; // lines that have arrived are read before the watch counts as dead: a slow hub delays readers
             read = limited.read_until(b'\n', &mut self.line) => read,
             () = &mut self.lost => return Err(WatchEnd::Lost),
             () = self.end.as_mut() => return Err(WatchEnd::Dead(RequestError::Unreachable(
@@ -91,7 +91,7 @@ impl Stream {
         };
         match read {
             Ok(0) => Err(WatchEnd::Closed),
-            // After a line that was cut off the stream is useless, but the position is still valid.
+            // After a line that was cut off the stream is unusable, but the position is still valid.
             Ok(_) => decode_line(self.kind, &self.line).map_err(WatchEnd::Failed),
             Err(error) => Err(WatchEnd::Failed(RequestError::Unreachable(format!("the watch failed: {error}")))),
         }

@@ -1,4 +1,4 @@
-//! Translates decoded Kubernetes objects into facts. Only this module defines what an absent or odd Kubernetes field means.
+//! Translates decoded Kubernetes objects to facts. Only this module defines the meaning of absent or odd Kubernetes fields.
 
 mod limits;
 mod pod;
@@ -17,23 +17,23 @@ use timeline::{Fact, Millis, Uid};
 
 use crate::kube::decode::{self, Annotations};
 
-/// Reasons of Events that repeat the output of a program of the cluster, behind a colon.
+/// Reasons of Events that repeat the output of a program of the cluster after a colon.
 const REPEATING: [&str; 4] = ["Unhealthy", "ProbeWarning", "FailedPostStartHook", "FailedPreStopHook"];
-/// Reason of a container that waits after its postStart hook failed: its message repeats the command of the hook and what that wrote
-/// (`startContainer` in `kuberuntime_container.go`), which the Event leaves out, so that it tells no secret.
+/// Reason of a container that waits after its postStart hook failed. Its message repeats the command of the hook and its output
+/// (`startContainer` in `kuberuntime_container.go`). The Event omits them, so that it contains no secret.
 const HOOK_FAILED: &str = "PostStartHookError";
 /// The API server's default for both limits of a rolling update.
 const DEFAULT_SHARE: IntOrPercent = IntOrPercent::Percent(25);
 const DEFAULT_HISTORY_LIMIT: u32 = 10;
-/// Most init containers and most others of a pod or template that are kept: an object has room for ten thousand, and
-/// deleted pods and ended rollouts stay in memory.
+/// Largest number of init containers, and of other containers, that are kept of a pod or template: an object has room for ten
+/// thousand, and deleted pods and ended rollouts stay in memory.
 const MOST_CONTAINERS: usize = 256;
-/// Longest message of a condition, or of a pod, that is kept, in characters: a kubelet lists all containers of a pod in
-/// it, each in up to 63. Controllers repeat messages of the API server, which may name each of thousands of containers
-/// and resources several times.
+/// Longest kept message of a condition or a pod, in characters. A kubelet lists all containers of a pod in it, each with up to 63
+/// characters. Controllers repeat messages of the API server, which may name each of thousands of containers and resources
+/// several times.
 const LONGEST_CONDITION: usize = 64 * MOST_CONTAINERS;
 
-/// A decoded object of one of the watched kinds. Serialized, it has the decoded fields and no others.
+/// A decoded object of one of the watched kinds. Serialized, it contains exactly the decoded fields.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Object {
@@ -47,7 +47,7 @@ pub enum Object {
     Event(Box<decode::Event>),
 }
 
-/// An object that cannot be used, and why.
+/// Why an object cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     /// It is not JSON of the expected shape.
@@ -59,10 +59,10 @@ pub enum Unusable {
 }
 
 impl Object {
-    /// Decodes one object of a known kind.
+    /// Decodes an object of a known kind.
     ///
     /// # Errors
-    /// When the JSON does not have the shape of that kind.
+    /// If the JSON does not have the shape of that kind.
     pub fn decode(kind: Kind, json: &str) -> Result<Self, Unusable> {
         Ok(match kind {
             Kind::Deployment => Self::Deployment(serde_json::from_str(json)?),
@@ -96,7 +96,7 @@ impl Object {
     /// Returns its UID.
     ///
     /// # Errors
-    /// When there is none, or not in canonical form.
+    /// If it is absent, or not in canonical form.
     pub fn uid(&self) -> Result<Uid, Unusable> {
         let uid = match self {
             Self::Deployment(o) => &o.metadata.uid,
@@ -107,8 +107,8 @@ impl Object {
         parse_optional(uid.as_deref()).ok_or(Unusable::Uid)
     }
 
-    /// Returns the object without texts of people and programs of the cluster: change causes, last messages of programs, and their
-    /// answers to probes and hooks.
+    /// Returns the object without texts of people and programs of the cluster: change causes, last messages of programs, and
+    /// their responses to probes and hooks.
     #[must_use]
     pub fn without_texts(mut self) -> Self {
         match &mut self {
@@ -132,10 +132,10 @@ impl Object {
         self
     }
 
-    /// Translates the object into a fact; `None` for an Event about an object without a UID.
+    /// Translates the object to a fact; `None` for an Event about an object without a UID.
     ///
     /// # Errors
-    /// When the object has no identity.
+    /// If the object has no identity.
     pub fn fact(self, seen: Seen) -> Result<Option<Fact>, Unusable> {
         Ok(match self {
             Self::Deployment(o) => Some(Fact::Deployment(Box::new(deployment(*o)?), seen)),
@@ -251,7 +251,7 @@ fn probe_millis(template: &decode::TemplateSpec) -> Millis {
 fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
     let uid = parse_optional(object.metadata.uid.as_deref()).ok_or(Unusable::Uid)?;
     let Some(about) = parse_optional(object.involved_object.uid.as_deref()) else {
-        return Ok(None); // about a Node, which is named by its name, or about nothing
+        return Ok(None); // about a Node, which has its name as UID, or about no object
     };
     let series = object.series.unwrap_or_default();
     let last = series.last_observed_time.or(object.last_timestamp).or(object.event_time);
@@ -306,15 +306,15 @@ fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition
     })
 }
 
-/// Returns the beginning of a text that the API server does not limit. The rest is not shown, and each change of the
-/// object would store it.
+/// Returns the beginning of a text that the API server does not limit. The rest is not shown, and would be stored with each
+/// change of the object.
 fn cut(text: &str) -> String {
     beginning(text, Event::LONGEST)
 }
 
-/// Returns the first characters of a text, so many at the most.
+/// Returns at most this number of characters from the beginning of a text.
 fn beginning(text: &str, most: usize) -> String {
-    // Most texts are short. A text with no more bytes has no more characters either.
+    // Most texts are short: with at most this number of bytes, a text cannot have more characters.
     if text.len() <= most { text.to_owned() } else { text.chars().take(most).collect() }
 }
 

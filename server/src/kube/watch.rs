@@ -1,19 +1,19 @@
-//! The watch loop of one kind: list, watch from there, and list again when the position is lost, without hammering the
-//! API server.
+//! The watch loop of one kind: list, watch from there, and list again when the position is lost, with a limited rate of requests
+//! to the API server.
 //!
 //! ```text
-//!            ┌── 410 or 400 in any form, three failures in a row, or everything is asked for ──┐
+//!            ┌── 410 or 400 in any form, three failures in a row, or a new list is requested ──┐
 //!            ▼                                                                                 │
 //!        ┌────────┐  listed   ┌─────────┐  ended after a while: watch again from there   ┌───────────┐
 //!  ────► │  list  │ ────────► │  watch  │ ─────────────────────────────────────────────► │ position  │
 //!        └────────┘           └─────────┘ ◄───────────────────────────────────────────── └───────────┘
 //!            │ failed, forbidden   │ failed, ended at once, or did not end when it should
-//!            └──────────► wait: full jitter, and never more requests that bring nothing than the budget gives.
-//!                         Waits grow until a watch lives; that lists work does not count.
+//!            └──────────► wait: full jitter, and never more requests without a result than the budget allows.
+//!                         Waits grow until a watch lives; successful lists do not reset them.
 //!
-//! A list is streamed (`sendInitialEvents`) where the API server does that, and is in pages otherwise. A list in pages goes on
-//! with the page that failed. Pages that bring objects cost nothing of the budget: a list that advances is as fast as the
-//! server answers.
+//! A list is streamed (`sendInitialEvents`) if the API server supports that, and is in pages otherwise. A list in pages continues
+//! with the page that failed. Pages with objects do not count for the budget: a list that advances is as fast as the server
+//! responds.
 //! ```
 
 mod list_source;
@@ -40,7 +40,7 @@ use super::stream::{Stream, WatchEnd};
 use crate::telemetry::panics::exit_on_panic;
 use crate::telemetry::rate::RateLimit;
 
-/// The hub has ended, and so must its watches.
+/// The hub has ended, so its watches must end.
 pub(super) struct HubGone;
 
 /// The watch of one kind in one namespace or all.
@@ -49,41 +49,41 @@ pub(super) struct Watch {
     kind: Kind,
     namespace: Option<String>,
     liveness: signal::Receiver<Liveness>,
-    /// Weak, because watches that wait for a response notice the end of the hub by the end of the probe, which owns the sender.
+    /// Weak, because watches that wait for a response detect the end of the hub by the end of the probe, which owns the sender.
     liveness_sender: Weak<signal::Sender<Liveness>>,
-    /// It ends sooner than the others, and tells them if it is dead: then their connections are, too.
+    /// Whether this watch ends sooner than the others. If it is dead, all connections of the cluster count as lost.
     is_sentinel: bool,
-    /// After this long the server ends a watch.
+    /// Lifetime after which the server ends a watch.
     watch_seconds: u32,
-    /// The budget of requests that bring nothing; each list and watch takes one before it begins.
+    /// Budget of requests without a result; each list and watch takes one before it begins.
     budget: RateLimit<()>,
     backoff: Backoff,
-    /// The list in pages that is under way.
+    /// The list in pages that is in progress.
     list: Option<List>,
     lists: Arc<SharedLists>,
-    /// Watches that failed in a row since the last list.
+    /// Number of consecutive failed watches since the last list.
     failed_watches: u32,
-    /// A position expired, and no watch lived since then.
+    /// Whether a position expired, and no watch lived since.
     has_expired: bool,
-    /// Duration of watches without events or bookmarks, since the last one.
+    /// Total duration of watches without events or bookmarks, since the last one.
     mute: Duration,
     last_response: Option<Millis>,
-    /// Until then every change was received; `None` before the first list.
+    /// Time until which every change was received; `None` before the first list.
     seen_until: Option<Millis>,
     health: Option<Health>,
-    /// A watch has been open since the start.
+    /// Whether a watch has been open since the start.
     has_watched: bool,
-    /// The client that the last request was made with.
+    /// Generation of the client of the last request.
     generation: u64,
-    /// Number of requests to list everything again, when the last list began.
+    /// Number of requests for a new list at the begin of the last list.
     seen_relists: u64,
-    /// Number of times that all connections were lost, when the last list or watch began.
+    /// Number of losses of all connections at the begin of the last list or watch.
     seen_losses: u64,
-    /// When the progress of the first list was last reported.
+    /// Time of the last progress report of the first list.
     progress_sent: Option<Instant>,
-    /// Why the next list begins; `None` for the first one.
+    /// Reason for the next list; `None` for the first one.
     relist: Option<RelistReason>,
-    /// When the last list or watch began, or something was heard of it.
+    /// Time of the last data, or of the begin of the last list or watch.
     heard_at: Instant,
 }
 
@@ -125,18 +125,18 @@ impl Watch {
         }
     }
 
-    /// Runs until the hub is gone.
+    /// Runs until the hub ends.
     pub(super) async fn run(mut self) {
         let mut position: Option<String> = None;
         let mut place = self.cluster.access.place();
         loop {
-            // While nothing answers, only the probe asks. It ends with the hub.
+            // While the cluster does not respond, only the probe sends requests. It ends with the hub.
             let _ = self.liveness.wait_for(|liveness| !liveness.is_silent).await;
             self.budget.ready(&()).await;
             self.generation = self.cluster.access.generation();
             let here = self.cluster.access.place();
             if std::mem::replace(&mut place, here) != here {
-                (position, self.list) = (None, None); // resource versions of one API server mean nothing to another
+                (position, self.list) = (None, None); // resource versions are only valid at their own API server
                 self.relist_for(RelistReason::Moved);
                 self.lists.set_stream_refused(false);
             }
@@ -159,7 +159,7 @@ impl Watch {
     async fn watch(&mut self, mut position: String) -> Result<Option<String>, HubGone> {
         Counters::add(&self.cluster.counters.watches);
         let (ended, lived, is_heard) = self.follow(&mut position).await?;
-        // Long enough to be called a watch.
+        // Long enough to count as a watch.
         let has_lived = lived >= self.cluster.pace().min_watch_lifetime;
         self.mute = if is_heard { Duration::ZERO } else { self.mute + lived };
         if has_lived {
@@ -167,8 +167,9 @@ impl Watch {
         }
         self.note_end(&ended, has_lived, is_heard);
         match ended {
-            // The API server sends a bookmark every minute, and before it ends a watch. Watches that end without a word may stand at a
-            // position that this server has yet to reach, as after a restored backup: they would hear nothing for ever.
+            // The API server sends a bookmark every minute, and before it ends a watch. Watches that end without any data may
+            // have a position that this server has not reached yet, for example after a restored backup: they would never receive
+            // anything.
             WatchEnd::Closed if self.mute >= self.cluster.pace().bookmark => {
                 tracing::info!("watches ended without events or bookmarks; listing again");
                 self.relist_for(RelistReason::Mute);
@@ -182,7 +183,7 @@ impl Watch {
             WatchEnd::Failed(error @ RequestError::Gone(_)) => {
                 tracing::info!("resource version expired; listing again");
                 self.relist_for(RelistReason::Expired);
-                // At once, but not again and again. Failures of watches since the last list were waited for already.
+                // At once, but not repeatedly. Failed watches since the last list have had their waits.
                 let is_again = std::mem::replace(&mut self.has_expired, true);
                 let wait = Self::count_failure(&self.cluster, &mut self.backoff);
                 if is_again && self.failed_watches == 0 {
@@ -211,7 +212,7 @@ impl Watch {
         }
     }
 
-    /// Counts the end of a watch, and notes until when everything was sent.
+    /// Counts the end of a watch, and records the time until which everything was sent.
     fn note_end(&mut self, ended: &WatchEnd, has_lived: bool, is_heard: bool) {
         let is_restart = match ended {
             WatchEnd::Failed(error) => !matches!(error, RequestError::Gone(_)),
@@ -226,11 +227,11 @@ impl Watch {
         if !has_lived || self.has_lost_connections() {
             return;
         }
-        // A server that ends a watch in time is alive, even if it sent nothing: there are no bookmarks of Events.
+        // A server that ends a watch in time is alive, even if it sent nothing: there are no bookmarks for Events.
         if matches!(ended, WatchEnd::Closed) {
             self.last_response = Some(now);
         }
-        // An orderly end: everything until now was sent. A silent watch may stand at a position still to be reached.
+        // An orderly end: everything until now was sent. A silent watch may have a position that the server has not reached yet.
         if is_heard && matches!(ended, WatchEnd::Closed | WatchEnd::Left) {
             self.seen_until = Some(now);
         }
@@ -248,16 +249,15 @@ impl Watch {
         Ok((!give_up).then_some(position))
     }
 
-    /// Says that changes were missed and are being caught up with.
+    /// Reports that changes were missed and are being caught up.
     async fn send_catching_up(&mut self, why: &str) -> Result<(), HubGone> {
         if !self.has_watched {
-            return Ok(()); // the first list is still under way
+            return Ok(()); // the first list is still in progress
         }
         self.send_stale(Duration::ZERO, why.to_owned()).await
     }
 
-    /// Sends that nothing is heard since the last response. The next try comes after `wait`; without one it is under
-    /// way.
+    /// Reports that nothing was received since the last response. The next try comes after `wait`; without a wait it is in progress.
     async fn send_stale(&mut self, wait: Duration, why: String) -> Result<(), HubGone> {
         let clock = *self.cluster.clock.borrow();
         let since_millis = *self.last_response.get_or_insert(clock.now_millis());
@@ -265,8 +265,8 @@ impl Watch {
         self.send_health(Health::Stale { since_millis, retry_at_millis, why }).await
     }
 
-    /// Watches from `position` and moves it along, until the watch ends. Returns how it ended, how long it lived, and whether something was
-    /// heard of it; one that did not begin as it should lived for no time and has not been mute.
+    /// Watches from `position` and advances it, until the watch ends. Returns the kind of end, the lifetime, and whether any data
+    /// was received. A watch that did not begin properly has a lifetime of zero and does not count as mute.
     async fn follow(&mut self, position: &mut String) -> Result<(WatchEnd, Duration, bool), HubGone> {
         let (namespace, liveness) = (self.namespace.as_deref(), self.liveness.clone());
         self.seen_losses = liveness.borrow().losses;
@@ -280,11 +280,11 @@ impl Watch {
         self.send_health(Health::Live).await?;
         let (began, mut is_heard) = (Instant::now(), false);
         let (mut relist_requests, seen_relists) = (self.cluster.relist_requests.clone(), self.seen_relists);
-        // One future for all lines, as it enters a queue when it begins and leaves it when it is dropped.
+        // One future for all lines, because it enters a queue when it begins and leaves it when it is dropped.
         let mut relist = pin!(liveness::wait_until(&mut relist_requests, |asked| *asked != seen_relists));
         loop {
             let next = tokio::select! {
-                biased; // what is there is read before
+                biased; // data that has arrived is read first
                 next = stream.next() => next,
                 () = relist.as_mut() => Err(WatchEnd::Left),
             };
@@ -328,12 +328,12 @@ impl Watch {
         Ok(())
     }
 
-    /// Notes why the next list begins, unless the first one is not complete yet.
+    /// Records the reason for the next list, unless the first one is not complete yet.
     fn relist_for(&mut self, reason: RelistReason) {
         self.relist = self.seen_until.map(|_| reason);
     }
 
-    /// Resets the count of failures, because a watch delivered something.
+    /// Resets the count of failures after a watch received data.
     const fn note_progress(&mut self) {
         self.backoff.reset();
         (self.failed_watches, self.has_expired) = (0, false);
@@ -351,10 +351,10 @@ impl Watch {
         error: &RequestError,
         wait: Duration,
     ) -> Result<(), HubGone> {
-        // A request that got no response for that long counts as the wait.
+        // A request without a response for that long counts as the wait.
         let wait = if self.heard_at.elapsed() < self.cluster.pace().answer { wait } else { Duration::ZERO };
         let wait = if let RequestError::Status { retry_after, .. } = error { wait.max(*retry_after) } else { wait };
-        // A request may fail for days, every few seconds: only the first of equal failures in a row is a warning.
+        // A request may fail every few seconds for days: only the first of consecutive equal failures is a warning.
         if matches!(error, RequestError::Forbidden(_)) {
             let health = Health::Forbidden { verb };
             if self.health.as_ref() == Some(&health) {
@@ -374,7 +374,7 @@ impl Watch {
         }
         // New credentials are tried at once.
         let _ = tokio::time::timeout(wait, self.cluster.access.wait_for_renewal(self.generation)).await;
-        // The wait is over: while the next try hangs, no time of a retry may be shown.
+        // The wait is over: while the next try hangs, no retry time may be shown.
         if let Some(Health::Stale { since_millis, retry_at_millis: Some(_), why }) = self.health.clone() {
             self.send_health(Health::Stale { since_millis, retry_at_millis: None, why }).await?;
         }
@@ -392,8 +392,9 @@ impl Watch {
         now
     }
 
-    /// Returns whether all connections were lost since the last list or watch began, also because this process was stopped. What is
-    /// read then may have been sent long ago: what happened since is unknown. Ask for the time before, as this process may stop here.
+    /// Returns whether all connections were lost since the last list or watch began, also because this process was stopped. Data
+    /// that is read then may be old: later changes are unknown. Call this before taking the time, because the process may be
+    /// stopped in between.
     fn has_lost_connections(&self) -> bool {
         if let Some(liveness) = self.liveness_sender.upgrade() {
             liveness::note_alive(&liveness, self.cluster.pace());
@@ -414,7 +415,7 @@ impl Watch {
     }
 }
 
-/// Returns whether an object of a watch is older than the position of the watch. Only a fresh list can put that right.
+/// Returns whether an object of a watch is older than the position of the watch. Only a new list can correct that.
 fn is_earlier(version: Option<&String>, position: &str) -> bool {
     let number = |text: &str| text.parse::<u64>().ok();
     version
@@ -425,7 +426,7 @@ fn is_earlier(version: Option<&String>, position: &str) -> bool {
 
 /// Starts the watches of a cluster: one task per kind and namespace, and the liveness probe. They end when the hub does.
 ///
-/// All of them are said to be connecting before the first one asks: a cluster is live once the last of them is.
+/// All of them are reported as connecting before the first request: a cluster is live once the last of them is.
 pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     cluster.counters.note_start(cluster.now_millis());
     let liveness = Arc::new(signal::Sender::new(Liveness::new()));
@@ -435,7 +436,7 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     tokio::spawn(exit_on_panic(name, probe).instrument(span.clone()));
     let scopes: Vec<Option<String>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
-    // Many watches last longer, a second for each: so about one is renewed per second.
+    // With many watches each lives longer, one second for each watch, so that about one per second is renewed.
     let many = u32::try_from(kinds.len() * scopes.len()).unwrap_or(u32::MAX).min(cluster.pace().most_watch_seconds);
     let has_sentinel = many > cluster.pace().watch_seconds;
     let (mut watches, lists) = (Vec::new(), Arc::new(SharedLists::new()));
@@ -454,7 +455,7 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     tokio::spawn(async move {
         for (watch, _) in &mut watches {
             if watch.send_health(Health::Connecting { listed: 0 }).await.is_err() {
-                return; // the hub is gone
+                return; // the hub has ended
             }
         }
         for (watch, span) in watches {

@@ -41,7 +41,7 @@ fn open(path: &Path) -> std::io::Result<File> {
 impl Audit {
     /// Opens the log in a file, whose content stays.
     pub fn open(path: &Path) -> std::io::Result<Self> {
-        drop(open(path)?); // errors end the start
+        drop(open(path)?); // an error stops the start
         let (lines, inbox) = sync_channel::<String>(QUEUE);
         let (path, lost) = (path.to_owned(), Arc::<AtomicU64>::default());
         let waiting = signal::Sender::new(0);

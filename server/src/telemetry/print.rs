@@ -65,7 +65,7 @@ pub(super) fn escape_hidden(text: &str) -> String {
             printable.push(c);
         } else {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                let _ = write!(printable, "\\u{unit:04x}"); // into a string
+                let _ = write!(printable, "\\u{unit:04x}"); // writing to a string cannot fail
             }
         }
     }

@@ -167,7 +167,7 @@ impl ClientView {
     pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Result<Handle, OpenError> {
         let is_kept = workload.uid.is_some() && workload.rollout.is_some() && self.part().is_none();
         if is_kept && self.can_see(workload) {
-            self.throttle().await; // to read and play one takes long
+            self.throttle().await; // reading and replaying a recording is expensive
         }
         self.open_hub(workload, at_millis).await
     }

@@ -111,7 +111,7 @@ pub fn raise_descriptor_limit() {
     let allowed = limit.maximum.unwrap_or(needed);
     if limit.current.is_some_and(|current| current < allowed) {
         let limit = Rlimit { current: Some(allowed), ..limit };
-        let _ = setrlimit(Resource::Nofile, limit); // what there are then is said
+        let _ = setrlimit(Resource::Nofile, limit); // the resulting limit is reported below
     }
     let most = most();
     if most < MOST_CONNECTIONS {
@@ -163,7 +163,7 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    socket.set_reuseaddr(true)?; // as a restart needs it: connections of the last run may still be closing
+    socket.set_reuseaddr(true)?; // needed after a restart: connections of the last run may still be closing
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
@@ -191,7 +191,7 @@ pub async fn serve(
         let is_proxy = is_trusted(address);
         let open = connections.enter(address, address.is_loopback() || is_proxy);
         let is_over_limit = open.is_none();
-        let _ = stream.set_nodelay(true); // only makes it faster
+        let _ = stream.set_nodelay(true); // only improves latency
         let _ = set_socket_send_buffer_size(&stream, SENT_AHEAD); // the system may allow less
         let caller = Caller { peer, is_proxy, router: router.clone(), open, limits: connections.limits.clone() };
         let until = Instant::now() + HEADERS_TIMEOUT;
@@ -228,7 +228,7 @@ pub async fn serve(
 }
 
 async fn refuse(mut stream: impl AsyncWrite + Unpin, answer: &[u8]) {
-    let _ = stream.write_all(answer).await; // who does not listen needs no answer
+    let _ = stream.write_all(answer).await; // a client that does not read needs no response
     let _ = stream.shutdown().await;
 }
 
@@ -285,7 +285,7 @@ async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + '
     });
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1().timer(TokioTimer::new()).header_read_timeout(idle).max_buf_size(MOST_HEADERS);
-    http.http1().keep_alive(open.is_some()); // over the limit one request is answered
+    http.http1().keep_alive(open.is_some()); // over the limit one request per connection is answered
     let is_awaited = Arc::new(AtomicBool::new(true));
     let io = TokioIo::new(CountedStream::new(head, stream, open, is_awaited.clone()));
     if let Err(why) = http.http1_only().serve_connection_with_upgrades(io, TowerToHyperService::new(answer)).await {

@@ -368,7 +368,7 @@ async fn run(
         tokio::select! {
             biased; // changed permissions apply before anything else is sent
             changed = session.permissions.changed() => {
-                changed.map_err(|_| SessionEnd::Broken)?; // without permissions nothing may be sent
+                changed.map_err(|_| SessionEnd::Broken)?; // without known permissions nothing may be sent
                 Box::pin(session.apply_permissions()).await?;
             }
             _ = check_due.tick(), if check.is_terminated() => {

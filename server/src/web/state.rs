@@ -207,7 +207,7 @@ impl Rollcast {
     /// Returns the hub for a hidden workload: empty, as for one that never existed.
     pub(crate) fn empty_hub(&self, workload: &Workload) -> Option<Handle> {
         if workload.rollout.is_some() && self.archive.is_some() {
-            return None; // as a rollout that is not kept
+            return None; // like a rollout that is not stored
         }
         self.empty.get(&workload.cluster).cloned()
     }

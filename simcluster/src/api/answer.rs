@@ -1,4 +1,4 @@
-//! Answers: JSON with a status; refusals as `Status` objects.
+//! Responses: JSON with a status; errors as `Status` objects.
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -12,7 +12,7 @@ pub fn json(status: StatusCode, body: impl Into<Body>) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-/// Returns the JSON of a value, with 200.
+/// Returns a response with status 200 and the JSON of a value.
 pub fn ok(value: &Value) -> Response {
     json(StatusCode::OK, value.to_string())
 }

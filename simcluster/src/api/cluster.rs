@@ -1,4 +1,4 @@
-//! The world behind the API, whose time passes with real time, times a speed.
+//! A world behind the API. Its time passes with real time, multiplied by a speed.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,9 @@ use crate::World;
 #[derive(Debug)]
 struct State {
     world: World,
-    /// A moment of real time, and the virtual time then.
+    /// A moment of real time, and the virtual time at that moment.
     since: (Instant, i64),
-    /// Seconds of virtual time that pass in one of real time.
+    /// Seconds of virtual time in one second of real time.
     speed: f64,
 }
 
@@ -25,16 +25,16 @@ impl State {
     }
 }
 
-/// A world whose time passes, for many to use at once.
+/// A world whose time passes. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Cluster {
     state: Arc<Mutex<State>>,
-    /// The newest resourceVersion. Watches wait for it to change, and so does time: what happens next may be sooner than thought.
+    /// The newest resourceVersion. Watches wait for it to change, and so does [`Cluster::run`]: a change may make a task due earlier.
     pub(super) revision: latest::Sender<u64>,
 }
 
 impl Cluster {
-    /// Creates a cluster whose time begins to pass with [`Cluster::run`].
+    /// Creates a cluster. Its time begins to pass with [`Cluster::run`].
     pub fn new(world: World) -> Self {
         let since = (Instant::now(), world.now_millis());
         let revision = latest::Sender::new(world.store().revision());
@@ -46,7 +46,7 @@ impl Cluster {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Uses the world at this moment.
+    /// Advances the world to the present moment and uses it.
     pub fn with<T>(&self, work: impl FnOnce(&mut World) -> T) -> T {
         let mut state = self.lock();
         let now = state.now_millis();
@@ -58,25 +58,25 @@ impl Cluster {
         found
     }
 
-    /// Returns the factor of virtual time to real time.
+    /// Returns the seconds of virtual time in one second of real time.
     pub fn speed(&self) -> f64 {
         self.lock().speed
     }
 
-    /// Makes time pass faster or slower from now on.
+    /// Changes the speed of time from now on.
     pub fn set_speed(&self, speed: f64) {
         let mut state = self.lock();
         state.since = (Instant::now(), state.now_millis());
         state.speed = speed.clamp(0.01, 1000.0);
         drop(state);
-        self.revision.send_modify(|_| {}); // nothing is new, but the time until then is another
+        self.revision.send_modify(|_| {}); // no new revision: wakes `run`, whose wait depends on the speed
     }
 
-    /// Puts another world in the place of this one. Whoever watches is told that the history is gone, and lists again.
+    /// Replaces the world. Open watches get 410 (history expired), so that clients list again.
     pub fn replace(&self, make: impl FnOnce(i64, u64) -> World) {
         let mut state = self.lock();
         let now = state.now_millis();
-        // A watch that has told everything is at the last revision: the new world begins after it, so that it ends with 410 as others do.
+        // A watch that has sent all changes is at the last revision. The new world begins after it, so that this watch ends with 410, too.
         let revision = state.world.store().revision() + 1;
         state.world = make(now, revision);
         let revision = state.world.store().revision();
@@ -84,7 +84,7 @@ impl Cluster {
         self.revision.send_replace(revision);
     }
 
-    /// Lets time pass, for ever.
+    /// Lets time pass; never returns.
     pub async fn run(self) {
         let mut revision = self.revision.subscribe();
         loop {
@@ -101,10 +101,10 @@ impl Cluster {
     }
 }
 
-/// Creates a listener for the API: on loopback only, because nobody has to sign in.
+/// Creates a listener for the API. It binds to loopback only, because the API has no authentication.
 ///
 /// # Errors
-/// When the port is taken.
+/// If the port is in use.
 pub async fn listen(port: u16) -> std::io::Result<TcpListener> {
     TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await
 }

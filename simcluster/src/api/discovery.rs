@@ -1,4 +1,4 @@
-//! Discovery: versions, groups, resources, and whether the server checks fields.
+//! Discovery: versions, groups, resources, and the document that announces field validation.
 
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 use super::answer;
 use crate::Resource;
 
-/// Kubernetes' version whose behaviour is simulated.
+/// Version of Kubernetes whose behavior is simulated.
 const VERSION: &str = "v1.36.3+simcluster";
 const GROUPS: [&str; 2] = ["apps", "discovery.k8s.io"];
 
-/// Answers the paths of discovery; `None` for others.
+/// Answers discovery requests; `None` for other paths.
 pub fn answer(segments: &[&str]) -> Option<Response> {
     let value = match segments {
         ["version"] => version(),
@@ -51,7 +51,7 @@ fn of(group: &str) -> impl Iterator<Item = Resource> + use<'_> {
     Resource::ALL.into_iter().filter(move |resource| resource.group() == group)
 }
 
-/// Returns the path of the group, without the first slash.
+/// Returns the path of a group, without the first slash.
 fn path(group: &str) -> String {
     if group.is_empty() { "api/v1".to_owned() } else { format!("apis/{group}/v1") }
 }
@@ -88,7 +88,7 @@ fn resources(group: &str) -> Value {
     json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": all })
 }
 
-/// Returns the document in which kubectl looks for whether the server checks fields; it does.
+/// Returns the document in which kubectl checks whether the server supports field validation; this one does.
 fn index() -> Value {
     let paths = std::iter::once("").chain(GROUPS).map(path);
     let paths = paths.map(|path| (path.clone(), json!({ "serverRelativeURL": format!("/openapi/v3/{path}") })));

@@ -1,7 +1,7 @@
-//! The cluster over HTTP: the part of the Kubernetes API that clients and kubectl use, on loopback only.
+//! The cluster over HTTP: the part of the Kubernetes API that clients and kubectl use. Listens on loopback only.
 //!
-//! [`Cluster`] owns the world and lets its time pass with real time, times a speed. Requests are answered by one router, [`route`], because paths of
-//! Kubernetes are regular: group, version, namespace, resource, name, subresource.
+//! [`Cluster`] owns the world, and its time passes with real time, multiplied by a speed. One router, [`route`], answers all
+//! requests, because paths of Kubernetes are regular: group, version, namespace, resource, name, subresource.
 
 mod answer;
 mod cluster;

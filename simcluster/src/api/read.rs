@@ -1,4 +1,4 @@
-//! Getting one object and listing many, in pages.
+//! Reads of one object, and lists in pages.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::fields::{self, Requirement};
 use crate::{ApiError, Key, World, meta};
 use selector::{Labels, ParseSelectorError};
 
-/// Which objects a request is about, besides kind and namespace.
+/// Selectors of a request besides kind and namespace.
 #[derive(Debug, Default)]
 pub struct Selection {
     labels: Labels,
@@ -83,14 +83,14 @@ fn page(world: &World, target: &Target) -> Result<(Vec<Arc<Stored>>, Value), Api
     };
     let store = world.store();
     let compacted = store.compacted(target.resource);
-    // Later pages are of the first page's revision: what changed meanwhile is told by the watch from there.
+    // Later pages show the revision of the first page; a watch from that revision reports later changes.
     let (revision, mut passed, after) = match target.option("continue").map(token).transpose()? {
         Some((revision, ..)) if revision < compacted => return Err(ApiError::expired(revision, compacted)),
         Some((revision, passed, key)) => (revision, passed, Some(key)),
         None => (store.revision(), 0, None),
     };
     let mut objects: Vec<Arc<Stored>> = Vec::new();
-    // Where the next page begins, and the number of remaining objects, where counting them costs nothing.
+    // The token of the next page, and the number of remaining objects if it is known without extra work.
     let (mut next, mut left) = (String::new(), None);
     let mut all = store.list(target.resource, target.namespace.as_deref(), after.as_ref()).peekable();
     while let Some(object) = all.next() {
@@ -110,7 +110,7 @@ fn page(world: &World, target: &Target) -> Result<(Vec<Arc<Stored>>, Value), Api
     Ok((objects, meta))
 }
 
-/// Reads `REVISION/PASSED/NAMESPACE/NAME` of the last object of the page before.
+/// Reads `REVISION/PASSED/NAMESPACE/NAME` of the last object of the previous page.
 fn token(text: &str) -> Result<(u64, usize, Key), ApiError> {
     let read = || -> Option<(u64, usize, Key)> {
         let mut parts = text.splitn(4, '/');
@@ -120,7 +120,7 @@ fn token(text: &str) -> Result<(u64, usize, Key), ApiError> {
     read().ok_or_else(|| ApiError::bad_request("continue key is not valid"))
 }
 
-/// Answers with an object, with its scale for that subresource, or with its row if the client prefers tables.
+/// Responds with an object, with its Scale for that subresource, or with a table row if the client prefers tables.
 pub fn respond_with(cluster: &Cluster, target: &Target, status: StatusCode, object: &Arc<Stored>) -> Response {
     if target.part == Subresource::Scale {
         return answer::ok(&scale::of(object));

@@ -15,10 +15,10 @@ use super::target::{Subresource, Target};
 use super::{Cluster, answer, discovery, read, watch, write};
 use crate::ApiError;
 
-/// The longest body that is read, as in Kubernetes.
+/// Longest request body that is read, as in Kubernetes.
 const LONGEST: usize = 3 * 1024 * 1024;
 
-/// Where clients ask for their rights before they try something, as k9s and `kubectl auth can-i` do.
+/// Path of access reviews, which clients request before other calls, as k9s and `kubectl auth can-i` do.
 const SELF_REVIEWS: [&str; 4] = ["apis", "authorization.k8s.io", "v1", "selfsubjectaccessreviews"];
 
 impl Cluster {
@@ -45,7 +45,7 @@ async fn answer(State(cluster): State<Cluster>, request: Request<Body>) -> Respo
         return if parts.method == Method::GET { found } else { ApiError::not_allowed().into_response() };
     }
     if segments == SELF_REVIEWS && parts.method == Method::POST {
-        // Everything is allowed, whatever the body asks for: k9s sends it as protobuf.
+        // The review allows everything; its request body is not read, because k9s sends protobuf.
         let review = json!({ "kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "spec": {}, "status": { "allowed": true } });
         return answer::json(StatusCode::CREATED, review.to_string());
     }
@@ -61,7 +61,8 @@ async fn answer(State(cluster): State<Cluster>, request: Request<Body>) -> Respo
     dispatch(&cluster, &parts, target, &body).into_response()
 }
 
-/// Pages of other sites must not reach this cluster under a name of theirs.
+/// Returns whether the request names this machine as its host. Web pages of other sites must not reach this cluster under their
+/// own host name.
 fn is_local(headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, port)| if port.ends_with(']') { host } else { name });

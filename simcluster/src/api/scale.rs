@@ -1,4 +1,4 @@
-//! The size of a Deployment or ReplicaSet, as an object of its own (`autoscaling/v1` `Scale`).
+//! The Scale object of a Deployment or ReplicaSet (`autoscaling/v1` `Scale`).
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub fn of(stored: &Stored) -> Value {
     })
 }
 
-/// Returns the object with the size of a scale.
+/// Returns the object with the replicas of a Scale.
 pub fn into_object(object: &Object, scale: &Value) -> Result<Object, ApiError> {
     let replicas = scale.pointer("/spec/replicas").map_or(Some(0), Value::as_i64);
     let replicas = replicas.and_then(|number| i32::try_from(number).ok());

@@ -14,7 +14,7 @@ pub fn is_asked_for(accept: &str) -> bool {
     accept.contains("as=Table") && accept.contains("g=meta.k8s.io")
 }
 
-/// Columns of a kind; those behind the bar are wide.
+/// Returns the columns of a kind, and the columns that only wide output shows.
 const fn columns(resource: Resource) -> (&'static [&'static str], &'static [&'static str]) {
     match resource {
         Resource::Deployment => {
@@ -41,7 +41,7 @@ const fn columns(resource: Resource) -> (&'static [&'static str], &'static [&'st
     }
 }
 
-/// Returns a table of these objects; ages are counted up to now.
+/// Returns a table of these objects; ages are relative to `now_millis`.
 pub fn table(target: &Target, objects: &[Arc<Stored>], now_millis: i64, has_columns: bool) -> Value {
     let (narrow, wide) = columns(target.resource);
     let column = |name: &&str, priority: u8| {

@@ -1,4 +1,4 @@
-//! Targets of requests: kind, namespace, name, part and query.
+//! Targets of requests: kind, namespace, name, subresource and query.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use http::{HeaderMap, header};
 
 use crate::{Key, Resource};
 
-/// A part of an object with an address of its own.
+/// A subresource of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subresource {
     Whole,
     Status,
     Scale,
-    /// Its being evicted, which is only ever created.
+    /// An Eviction. Clients only create it.
     Eviction,
 }
 
@@ -27,7 +27,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Parses `[namespaces NAMESPACE] RESOURCE [NAME [PART]]` behind the group and version.
+    /// Parses `[namespaces NAMESPACE] RESOURCE [NAME [SUBRESOURCE]]` after the group and version.
     pub fn parse(segments: &[&str], query: &str, headers: &HeaderMap) -> Option<Self> {
         let (group, rest) = match segments {
             ["api", "v1", rest @ ..] => ("", rest),
@@ -63,12 +63,12 @@ impl Target {
         Key::new(self.namespace.as_deref().unwrap_or_default(), self.name.as_deref().unwrap_or_default())
     }
 
-    /// Returns an option of the query, unless it is empty.
+    /// Returns a query parameter; `None` if it is empty.
     pub fn option(&self, name: &str) -> Option<&str> {
         self.query.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Returns whether an option of the query is switched on.
+    /// Returns whether a query parameter is true.
     pub fn is(&self, name: &str) -> bool {
         self.option(name).is_some_and(|value| value == "true" || value == "1")
     }

@@ -1,8 +1,8 @@
-//! Fields that a kind does not have: what was sent, held against what is left after decoding.
+//! Unknown fields: compares the JSON of a request with the JSON of the decoded object.
 
 use serde_json::Value;
 
-/// Paths of fields that were sent and are not known.
+/// Returns the paths of fields that were sent and that the kind does not have.
 pub fn fields(sent: &Value, known: &Value) -> Vec<String> {
     let mut found = Vec::new();
     compare(sent, known, "", &mut found);

@@ -1,4 +1,4 @@
-//! Watching: what changed after a revision, then what changes, with bookmarks, until the time is over.
+//! Watches: changes since a revision, then new changes, with bookmarks, until the watch's time is over.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,31 +19,31 @@ use crate::error::Cause;
 
 /// Interval of bookmarks with the newest revision.
 const BOOKMARK: Duration = Duration::from_secs(30);
-/// Duration of a watch when the client names none.
+/// Duration of a watch if the client requests none.
 const USUAL: Duration = Duration::from_secs(45 * 60);
-/// Longest duration, whatever the client says.
+/// Longest duration, even if the client requests more.
 const LONGEST: Duration = Duration::from_secs(24 * 3_600);
-/// Bytes of one chunk: a reader that is slow gets its lines in portions of this size.
+/// Size of one chunk in bytes: a slow reader receives its lines in portions of this size.
 const CHUNK: usize = 256 * 1024;
 
 struct Watch {
     cluster: Cluster,
     target: Target,
     selection: Selection,
-    /// Everything up to here was told.
+    /// All changes up to this revision were sent.
     revision: u64,
     changed: latest::Receiver<u64>,
     ends: Instant,
     bookmark: Option<Instant>,
     is_over: bool,
-    /// Column definitions are sent with the first row only.
+    /// The header row of a table was sent: only the first row carries column definitions.
     has_rows: bool,
-    /// Objects as they are at the beginning, as far as they are still to be told.
+    /// Objects of the start that are still to be sent.
     initial: Option<std::vec::IntoIter<Arc<Stored>>>,
     ends_initial: bool,
 }
 
-/// Answers a watch: a stream of changes from a resourceVersion on.
+/// Answers a watch with a stream of changes since a resourceVersion.
 pub fn watch(cluster: &Cluster, target: Target) -> Result<Response, ApiError> {
     let selection = Selection::of(&target)?;
     let asked = match target.option("resourceVersion").map(str::parse::<u64>) {
@@ -85,7 +85,7 @@ pub fn watch(cluster: &Cluster, target: Target) -> Result<Response, ApiError> {
     Ok(answer::json(StatusCode::OK, Body::from_stream(lines)))
 }
 
-/// Refuses a combination of options about initial events that Kubernetes refuses.
+/// Rejects combinations of options about initial events that Kubernetes rejects.
 fn check_initial_events(target: &Target) -> Result<(), ApiError> {
     const MATCH: &str = "resourceVersionMatch";
     let (matching, has_initial) = (target.option(MATCH), target.option("sendInitialEvents").is_some());
@@ -109,7 +109,7 @@ impl Watch {
             if self.initial.is_some() {
                 self.tell_initial(&mut lines);
             }
-            // Changes that are not selected are passed over, until there is one to tell or none is left.
+            // Skips changes that the selectors do not match, until one matches or none is left.
             while lines.is_empty() && self.tell_changes(&mut lines) {}
             if !lines.is_empty() {
                 return Some(lines.freeze());
@@ -130,7 +130,7 @@ impl Watch {
         }
     }
 
-    /// Tells what was there at the beginning, as it was then: what was written since comes as a change.
+    /// Writes the objects of the start as they were then: later writes follow as changes.
     fn tell_initial(&mut self, lines: &mut BytesMut) {
         while let Some(object) = self.initial.as_mut().and_then(Iterator::next) {
             if self.selection.matches(&object).unwrap_or_default() {
@@ -146,7 +146,7 @@ impl Watch {
         }
     }
 
-    /// Tells some of the changes that are still to be told. Returns whether there were any, selected or not.
+    /// Writes some of the pending changes. Returns whether there were any, selected or not.
     fn tell_changes(&mut self, lines: &mut BytesMut) -> bool {
         let (cluster, resource) = (self.cluster.clone(), self.target.resource);
         let found: Result<Vec<Change>, ApiError> = cluster.with(|world| {
@@ -154,7 +154,7 @@ impl Watch {
             let changes = changes.map(|changes| changes.take(500).cloned().collect());
             changes.ok_or_else(|| ApiError::expired(self.revision, world.store().compacted(resource)))
         });
-        // As Kubernetes tells it: as an event of a watch that was granted.
+        // As in Kubernetes, an error after the start of a watch is sent as an event of the watch.
         if let Err(error) = &found {
             lines.put_slice(format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", error.status()).as_bytes());
             self.is_over = true;

@@ -1,4 +1,4 @@
-//! Creating, updating, patching and deleting.
+//! Requests that create, update, patch and delete.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn is_dry_run(target: &Target) -> bool {
     target.option("dryRun") == Some("All")
 }
 
-/// Reads the object of a request, and refuses or names fields that its kind does not have, as `fieldValidation` asks.
+/// Reads the object of a request. Rejects or reports unknown fields, as `fieldValidation` requests.
 fn read(target: &Target, value: Value) -> Result<(Object, Vec<String>), ApiError> {
     let version = value.get("apiVersion").and_then(Value::as_str);
     if let Some(version) = version.filter(|version| *version != target.resource.api_version()) {
@@ -76,7 +76,7 @@ fn warned(mut response: Response, strange: &[String]) -> Response {
     response
 }
 
-/// Checks that the object is in the place that the address names, and sets it.
+/// Checks that name and namespace of the object match the path, and sets them.
 fn placed(target: &Target, mut object: Object) -> Result<Object, ApiError> {
     let meta = object.meta_mut();
     if target.resource.is_namespaced() {
@@ -115,7 +115,7 @@ pub fn update(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
     Ok(warned(respond_with(cluster, target, StatusCode::OK, &written), &strange))
 }
 
-/// Writes an object, its status or its size in the place of what is there. Also returns the fields that its kind does not have.
+/// Writes an object, its status or its scale. Also returns the unknown fields.
 fn write(world: &mut World, target: &Target, value: Value) -> Result<(Arc<Stored>, Vec<String>), ApiError> {
     let (object, strange) = if target.part == Subresource::Scale {
         let before = world.store().existing(target.resource, &target.key())?;
@@ -130,7 +130,7 @@ fn write(world: &mut World, target: &Target, value: Value) -> Result<(Arc<Stored
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
-/// Server-side apply: merged like a strategic patch, and makes what is not there.
+/// Media type of server-side apply, which is merged like a strategic patch and creates a missing object.
 const APPLY_PATCH: &str = "application/apply-patch+yaml";
 const PATCHES: [&str; 4] = [JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH];
 
@@ -145,7 +145,7 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
     }
     let is_apply = format == APPLY_PATCH;
     let patch: Value = if is_apply {
-        // kubectl sends JSON, which is YAML as well.
+        // kubectl sends JSON, which is valid YAML.
         serde_json::from_slice(bytes)
             .map_err(|_| ApiError::bad_request("apply patches must be JSON here: this cluster reads no other YAML"))?
     } else {
@@ -161,7 +161,7 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
             before => before?,
         };
         let mut value = if target.part == Subresource::Scale { scale::of(&before) } else { before.object.to_value() };
-        // A patch that names no resourceVersion is for whatever there is.
+        // A patch without a resourceVersion applies to any version.
         if let Some(meta) = value.get_mut("metadata").and_then(Value::as_object_mut) {
             meta.remove("resourceVersion");
         }
@@ -223,7 +223,7 @@ fn options(target: &Target, sent: &Value) -> Result<DeleteOptions, ApiError> {
 
 /// Answers DELETE of one object.
 pub fn delete(cluster: &Cluster, target: &Target, bytes: &Bytes) -> Result<Response, ApiError> {
-    // kubectl sends JSON; a body that is none says how to delete in a way that is not understood.
+    // kubectl sends JSON. A body of another format is rejected.
     let options = options(target, &if bytes.is_empty() { Value::Null } else { json(bytes)? })?;
     let key = target.key();
     let (object, is_gone) = cluster.with(|world| world.delete(target.resource, &key, &options))?;
@@ -239,7 +239,7 @@ fn success(code: StatusCode, details: Option<&Value>) -> Response {
     answer::json(code, status.to_string())
 }
 
-/// Answers POST of an Eviction, as `kubectl drain` sends it. There are no disruption budgets, so it is never too early.
+/// Answers POST of an Eviction, as `kubectl drain` sends it. There are no disruption budgets, so evictions are never refused for one.
 pub fn evict(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
     let eviction = body(headers, bytes)?;
     let key = target.key();

@@ -1,5 +1,5 @@
-//! A cluster autoscaler: adds a node for pods that no node fits, if they would fit a new one, and takes its nodes away when nothing runs on
-//! them. Its Events are those of the cluster-autoscaler.
+//! A cluster autoscaler. Adds a node for pods that no node fits, if a new node would fit them, and removes its nodes when they
+//! are empty. Its Events are those of the cluster-autoscaler.
 
 use k8s_openapi::api::core::v1::{Node, Pod};
 
@@ -11,13 +11,13 @@ use crate::world::Pool;
 use crate::{World, meta, node};
 
 const COMPONENT: &str = "cluster-autoscaler";
-/// Interval of its rounds while there is something to see (`--scan-interval`).
+/// Interval of its rounds while there is work (`--scan-interval`).
 const ROUND_MILLIS: i64 = 5_000;
-/// A node must be empty for this long before it is taken away.
+/// Time for which a node must be empty before it is removed.
 const EMPTY_MILLIS: i64 = 30_000;
 
 impl World {
-    /// Wakes the autoscaler soon: a pod found no node.
+    /// Schedules a round of the autoscaler soon, because a pod found no node.
     pub(crate) fn wake_autoscaler(&mut self) {
         if self.settings.pool.is_some() {
             self.agenda.add(self.now_millis + ROUND_MILLIS, Task::Autoscaler);
@@ -68,7 +68,7 @@ fn scale_up(world: &mut World, pool: &Pool, nodes: &[String]) {
     }
 }
 
-/// Returns why a new node of the pool would not help a pod.
+/// Returns the reason why a new node of the pool would not fit a pod.
 fn refused(pod: &Pod, pool: &Pool, is_full: bool) -> Option<String> {
     let mut new = node::new_node(&format!("{}-new", pool.name));
     node::set_ready(&mut new, &crate::time::second(0));

@@ -1,4 +1,4 @@
-//! The garbage collector: what belongs to nobody that exists is deleted; owners that wait for their dependents are let go.
+//! The garbage collector: deletes objects whose owners are gone, and completes the deletion of owners that wait for their dependents.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
@@ -8,7 +8,7 @@ use crate::object::{Key, Resource};
 use crate::world::delete::{FOREGROUND, ORPHAN};
 use crate::world::{DeleteOptions, Propagation, World};
 
-/// Deletes an object whose owners are gone, and lets go of one that waited for its dependents.
+/// Deletes an object whose owners are gone, and completes the deletion of one that waited for its dependents.
 pub fn collect(world: &mut World, resource: Resource, key: &Key) {
     let Some(stored) = world.store.get(resource, key).cloned() else { return };
     let meta = stored.object.meta();
@@ -27,14 +27,14 @@ pub fn collect(world: &mut World, resource: Resource, key: &Key) {
         }
         for (resource, dependent) in left {
             let propagation = Propagation::Foreground;
-            // Gone already is as good.
+            // An object that is already gone needs no deletion.
             let _ = world.delete(resource, &dependent, &DeleteOptions { propagation, ..DeleteOptions::default() });
         }
         return;
     }
     let owners = meta.owner_references.clone().unwrap_or_default();
     let is_there = |owner: &OwnerReference| match meta::resource_of(owner) {
-        // A kind that this cluster does not hold may exist elsewhere.
+        // A kind that this cluster does not store may exist elsewhere.
         None => true,
         Some(resource) => {
             let namespace = if resource.is_namespaced() { key.namespace.as_str() } else { "" };

@@ -1,4 +1,4 @@
-//! The control loops. Each looks at the objects, writes what is missing, and is woken again by what it wrote.
+//! The control loops. Each reads objects, writes the differences, and is woken again by its own writes.
 
 pub mod autoscaler;
 pub mod deployment;

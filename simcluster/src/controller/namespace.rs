@@ -1,10 +1,10 @@
-//! The namespace controller: a namespace that is being deleted goes when everything in it has gone.
+//! The namespace controller: a namespace that is being deleted ends when all its objects are gone.
 
 use crate::agenda::Task;
 use crate::object::{Key, Resource};
 use crate::world::World;
 
-/// Deletes what is left in a namespace that is being deleted, then the namespace.
+/// Deletes the remaining objects of a namespace that is being deleted, then the namespace.
 pub fn empty(world: &mut World, name: &str) {
     let mut is_empty = true;
     for resource in Resource::ALL.into_iter().filter(|resource| resource.is_namespaced()) {

@@ -1,4 +1,4 @@
-//! Nodes: the first report of a kubelet, and what becomes of pods whose node is gone or has a `NoExecute` taint.
+//! Nodes: the first report of a kubelet, and pods whose node is gone or has a `NoExecute` taint.
 
 use k8s_openapi::api::core::v1::{Node, Pod, Taint, Toleration};
 
@@ -12,10 +12,10 @@ use crate::{World, meta, time};
 
 /// Interval of the pod garbage collector's rounds (`gcCheckPeriod`).
 pub const PODS_ROUND_MILLIS: i64 = 20_000;
-/// A node must be gone for this long before its pods are written off (`quarantineTime`).
+/// Time for which a node must be gone before its pods are failed (`quarantineTime`).
 const QUARANTINE_MILLIS: i64 = 40_000;
 
-/// Takes a report of a node's kubelet: the node becomes ready.
+/// Handles the first report of a node's kubelet: the node becomes ready.
 pub fn report(world: &mut World, key: &Key) {
     let now = time::second(world.now_millis());
     world.modify::<Node>(key, Write::Status, |node| set_ready(node, &now));
@@ -23,7 +23,7 @@ pub fn report(world: &mut World, key: &Key) {
     pods.iter().for_each(|pod| crate::kubelet::plan(world, pod));
 }
 
-/// Runs a round of the pod garbage collector: pods whose node has been gone for long enough are written off.
+/// Runs a round of the pod garbage collector: plans the failure of pods whose node has been gone for long enough.
 pub fn collect_pods(world: &mut World) {
     let now = world.now_millis();
     world.agenda.add(now + PODS_ROUND_MILLIS, Task::CollectPods);
@@ -38,7 +38,7 @@ pub fn collect_pods(world: &mut World) {
         if since + QUARANTINE_MILLIS > now {
             continue;
         }
-        // One after the other, as fast as the API server takes two writes for each.
+        // One pod after the other: the API server needs this time for two writes each.
         turn += world.random.i64(5..=12);
         world.agenda.add(now + turn, Task::WriteOff(key));
     }
@@ -54,18 +54,17 @@ pub fn write_off(world: &mut World, key: &Key) {
         }
     });
     let options = DeleteOptions { grace_seconds: Some(0), ..DeleteOptions::default() };
-    // Gone already is as good.
+    // A pod that is already gone needs no deletion.
     let _ = world.delete(Resource::Pod, key, &options);
 }
 
-/// Plans the deletion of a pod by the taints of its node, or takes that back (`processPodOnNode` in
-/// `tainteviction/taint_eviction.go`).
+/// Plans the deletion of a pod by the taints of its node, or cancels it (`processPodOnNode` in `tainteviction/taint_eviction.go`).
 pub fn plan_taint_eviction(world: &mut World, pod: &Pod) {
     let stay_millis = stay_millis(world, pod);
     let key = Key::of(&pod.metadata);
     let task = Task::TaintEviction(key.clone());
     if stay_millis.is_some_and(|millis| millis > 0) && world.agenda.due_millis(&task).is_some() {
-        return; // the time that began first counts
+        return; // the earlier start counts
     }
     cancel_taint_eviction(world, pod);
     match stay_millis {
@@ -75,7 +74,7 @@ pub fn plan_taint_eviction(world: &mut World, pod: &Pod) {
     }
 }
 
-/// Takes the planned deletion of a pod by a taint back.
+/// Cancels the planned deletion of a pod by a taint.
 pub fn cancel_taint_eviction(world: &mut World, pod: &Pod) {
     let task = Task::TaintEviction(Key::of(&pod.metadata));
     if world.agenda.due_millis(&task).is_some() {
@@ -92,7 +91,7 @@ pub fn evict_by_taint(world: &mut World, key: &Key) {
     world.delete_if_there(Resource::Pod, key);
 }
 
-/// Returns how long a pod may stay on its node; `None` where nothing ends that.
+/// Returns the time for which a pod may stay on its node; `None` if it is unlimited.
 fn stay_millis(world: &World, pod: &Pod) -> Option<i64> {
     let node = world.store.typed::<Node>(&Key::new("", meta::node_of(pod)?))?;
     let toleration_of = |taint: &Taint| meta::tolerations(pod).iter().find(|known| tolerates(known, taint));

@@ -1,4 +1,4 @@
-//! The controller of ResourceQuotas on counts: counts again when pods go.
+//! The controller of ResourceQuotas on pod counts: counts again when pods are gone.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::object::{Key, Resource};
 use crate::world::Write;
 use crate::{World, meta};
 
-/// Counts what a namespace's quotas limit.
+/// Counts the pods of a namespace for its quotas.
 pub fn count(world: &mut World, namespace: &str) {
     let pods = world.store.all::<Pod>(Some(namespace)).filter(|pod| !meta::is_finished(pod)).count();
     let all = |resource: Resource| world.store.list(resource, Some(namespace), None).count();

@@ -1,4 +1,4 @@
-//! The ReplicaSet controller (`pkg/controller/replicaset`): claims pods, makes or deletes what differs, reports counts.
+//! The ReplicaSet controller (`pkg/controller/replicaset`): claims pods, creates missing or deletes surplus ones, reports counts.
 
 mod rank;
 
@@ -18,13 +18,13 @@ use crate::{ApiError, World, time};
 use selector::Labels;
 
 const COMPONENT: &str = "replicaset-controller";
-/// Pods that are made or deleted in one go.
+/// Largest number of pods that one round creates or deletes.
 const BURST: usize = 500;
 
-/// Looks at a ReplicaSet and does what is missing.
+/// Syncs a ReplicaSet: creates missing pods or deletes surplus ones.
 ///
 /// # Errors
-/// When pods cannot be made; it is called again, later each time.
+/// If pods cannot be created; the agenda calls it again, later each time.
 pub fn sync(world: &mut World, key: &Key) -> Result<(), ApiError> {
     let Some(set) = world.get::<ReplicaSet>(key) else { return Ok(()) };
     let selector = set.spec.as_ref().map(|spec| Labels::of(&spec.selector)).unwrap_or_default();
@@ -34,12 +34,12 @@ pub fn sync(world: &mut World, key: &Key) -> Result<(), ApiError> {
     outcome
 }
 
-/// Reads pods as they are stored: looking at a set of hundreds copies none of them.
+/// Reads the stored pods by reference: a round over hundreds of pods copies none of them.
 fn typed(pods: &[Arc<Stored>]) -> impl Iterator<Item = &Pod> {
     pods.iter().filter_map(|stored| Pod::of(&stored.object))
 }
 
-/// Returns its active pods, after releasing those that no longer match and adopting matching pods without an owner.
+/// Returns the active pods, after releasing those that no longer match and adopting matching pods without an owner.
 fn claim(world: &mut World, set: &ReplicaSet, selector: &Labels) -> Vec<Arc<Stored>> {
     let uid = set.metadata.uid.as_deref().unwrap_or_default();
     let is_deleting = meta::is_deleting(&set.metadata);
@@ -73,7 +73,7 @@ fn manage(world: &mut World, set: &ReplicaSet, active: &[Arc<Stored>]) -> Result
     let there = active.len();
     if there < desired {
         for _ in 0..(desired - there).min(BURST) {
-            // Kubernetes tries one, then two, then four: after a refusal no more are tried in this round.
+            // Kubernetes creates one pod, then two, then four: after a rejection the round creates no more.
             make_pod(world, set)?;
         }
     } else if there > desired {
@@ -89,10 +89,10 @@ fn manage(world: &mut World, set: &ReplicaSet, active: &[Arc<Stored>]) -> Result
     Ok(())
 }
 
-/// Makes a pod from the template.
+/// Creates a pod from the template.
 ///
 /// # Errors
-/// When admission refuses it; that is said as an Event, too.
+/// If admission rejects the pod, which is also recorded as an Event.
 pub fn make_pod(world: &mut World, set: &ReplicaSet) -> Result<Key, ApiError> {
     let template = set.spec.as_ref().and_then(|spec| spec.template.clone()).unwrap_or_default();
     let of_template = template.metadata.unwrap_or_default();
@@ -134,7 +134,7 @@ fn record_event(world: &mut World, set: &ReplicaSet, reason: &'static str, messa
     world.record_event(about(set, reason, message));
 }
 
-/// Pods of all ReplicaSets with the same controller: what is doubled up on a node is counted among them.
+/// Returns the pods of all ReplicaSets with the same controller, among which pods on the same node are counted.
 fn related<'w>(world: &'w World, set: &ReplicaSet) -> Vec<&'w Pod> {
     let sets: Vec<&ReplicaSet> = match meta::controller(&set.metadata) {
         Some(owner) => {
@@ -147,7 +147,7 @@ fn related<'w>(world: &'w World, set: &ReplicaSet) -> Vec<&'w Pod> {
     uids.flat_map(|uid| world.store.pods_of(uid)).filter_map(|stored| Pod::of(&stored.object)).collect()
 }
 
-/// Returns whether a pod has been ready for long enough.
+/// Returns whether a pod has been ready for `min_ready_seconds`.
 fn is_available(pod: &Pod, min_ready_seconds: i32, now_millis: i64) -> bool {
     let wait = i64::from(min_ready_seconds) * 1000;
     meta::is_ready(pod) && (wait == 0 || rank::ready_since(pod).is_some_and(|since| since + wait <= now_millis))
@@ -191,7 +191,7 @@ fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &[Arc<
     }
 }
 
-/// Keeps a failure to make or delete pods, with its first message, until a round succeeds.
+/// Returns the condition of a failure to create or delete pods. It keeps its first message until a round succeeds.
 fn conditions(
     before: &ReplicaSetStatus,
     desired: i32,

@@ -1,6 +1,6 @@
-//! Pods of which more is asked than a few steps: probes, init containers, sidecars, volumes, programs that end. A small kubelet that works as
-//! the real one does, in rounds: what it sees of its containers is written as the pod's status, then it does what is next. So a status tells
-//! what the round before found out, and Events come before it (recorded of a kubelet 1.36).
+//! Pods that need more than a few steps: probes, init containers, sidecars, volumes, programs that end. A small kubelet that
+//! works in rounds like the real one: it writes the observed state of the containers as the pod's status, then does the next
+//! step. So a status shows the observations of the previous round, and Events precede it (recorded from a kubelet 1.36).
 //!
 //! ```text
 //!  bound ─► volumes mounted ─► sandbox ─► init containers, one after the other ─► containers ⇄ probes
@@ -52,7 +52,7 @@ impl SyncContext<'_> {
 }
 
 impl PodRecord {
-    /// Adds a timer after a delay that is picked between two.
+    /// Adds a timer with a random delay between two bounds.
     fn add_timer_between(&mut self, (from, to): (i64, i64), timer: Timer, context: &mut SyncContext<'_>) {
         let delay = context.random.i64(from..=to);
         self.add_timer(context.now + delay, timer);
@@ -83,12 +83,12 @@ impl PodRecord {
     }
 }
 
-/// Plans when the kubelet looks at a pod next. A pod that is new to it begins a little later.
+/// Plans the next sync of a pod. A pod that is new to the kubelet begins a little later.
 pub(super) fn plan(world: &mut World, pod: &Pod) {
     let uid = pod.metadata.uid.clone().unwrap_or_default();
     let now = world.now_millis();
     let is_known = world.pods.contains_key(&uid);
-    // One that is finished, and is held by a finalizer after its record is gone, does not begin anew.
+    // A finished pod that a finalizer keeps after its record is gone does not start again.
     if meta::is_finished(pod) && !(is_known && meta::is_deleting(&pod.metadata)) {
         world.pods.remove(&uid);
         return;
@@ -103,7 +103,7 @@ pub(super) fn plan(world: &mut World, pod: &Pod) {
     wake(world, &uid, Key::of(&pod.metadata));
 }
 
-/// Lets the kubelet look at a pod when its next timer ends.
+/// Plans a sync of a pod at its next timer.
 fn wake(world: &mut World, uid: &str, key: Key) {
     let now = world.now_millis();
     let Some(life) = world.pods.get(uid) else { return };
@@ -115,7 +115,7 @@ fn wake(world: &mut World, uid: &str, key: Key) {
     }
 }
 
-/// Runs everything of a pod that is due.
+/// Runs all due timers of a pod.
 pub(super) fn sync_pod(world: &mut World, pod: &Pod) {
     let key = Key::of(&pod.metadata);
     let uid = pod.metadata.uid.clone().unwrap_or_default();

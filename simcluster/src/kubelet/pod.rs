@@ -1,4 +1,5 @@
-//! Simple and detailed pods alike: the word in the first image, states of containers, the kubelet's words, failures as a whole.
+//! Functions for simple and detailed pods alike: the word in the first image, container states, the kubelet's messages, failures
+//! of whole pods.
 
 use k8s_openapi::api::core::v1::{
     ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, Pod, PodCondition,
@@ -30,7 +31,7 @@ pub(super) fn waiting_for(reason: &str, message: Option<&str>) -> ContainerState
     ContainerState { waiting: Some(waiting), ..ContainerState::default() }
 }
 
-/// Makes an Event about a pod.
+/// Creates an Event about a pod.
 pub(super) fn event(pod: &Pod, reason: &'static str, message: String) -> NewEvent {
     NewEvent::about::<Pod>(&pod.metadata, "kubelet", reason, message)
 }
@@ -41,23 +42,23 @@ pub(super) fn pulled(image: &str, millis: i64) -> String {
     format!("Successfully pulled image \"{image}\" in {took} ({took} including waiting). Image size: 27194366 bytes.")
 }
 
-/// Returns the message of the Event about an image that was pulled before.
+/// Returns the message of the Event about an image that is already on the node.
 pub(super) fn present(image: &str) -> String {
     format!("Container image \"{image}\" already present on machine and can be accessed by the pod")
 }
 
-/// Returns the message of the Event about a container that waits until it is started again.
+/// Returns the message of the Event about a container in back-off.
 pub(super) fn restarting(pod: &Pod, container: &str) -> String {
     format!("Back-off restarting failed container {container} in pod {}", long_name(pod))
 }
 
-/// Returns the message of the state of a container that is started again after so long.
+/// Returns the message of the state of a container in back-off, with its delay.
 pub(super) fn crash_loop(pod: &Pod, container: &str, wait_millis: i64) -> String {
     let (wait, pod) = (duration(wait_millis), long_name(pod));
     format!("back-off {wait} restarting failed container={container} pod={pod}")
 }
 
-/// Returns the name of a pod as kubelets write it.
+/// Returns the name of a pod as kubelets write it in messages.
 fn long_name(pod: &Pod) -> String {
     let key = Key::of(&pod.metadata);
     format!("{}_{}({})", key.name, key.namespace, pod.metadata.uid.as_deref().unwrap_or_default())
@@ -83,21 +84,21 @@ pub(super) fn closed_gates(pod: &Pod) -> Option<String> {
     (!closed.is_empty()).then(|| closed.join(", "))
 }
 
-/// Fails a pod that its node has no CPU for (`rejectPod` in `kubelet.go`).
+/// Fails a pod for which its node has no CPU (`rejectPod` in `kubelet.go`).
 pub(super) fn refuse(world: &mut World, key: &Key) {
     let why = "Node didn't have enough resource: cpu, requested: 500, used: 1800, capacity: 2000";
     warn(world, key, "OutOfcpu", why);
     fail(world, key, "OutOfcpu", &format!("Pod was rejected: {why}"));
 }
 
-/// Writes the Event about a pod that is about to fail as a whole.
+/// Records the Event about a pod that is about to fail.
 pub(super) fn warn(world: &mut World, key: &Key, reason: &'static str, message: &str) {
     if let Some(pod) = world.get::<Pod>(key).filter(|_| world.settings.has_container_events) {
         world.write_event(event(&pod, reason, message.to_owned()).warning());
     }
 }
 
-/// Fails a pod as a whole, for good.
+/// Sets the phase of a pod to Failed, for good.
 pub(super) fn fail(world: &mut World, key: &Key, reason: &str, message: &str) {
     let now = time::second(world.now_millis());
     world.modify::<Pod>(key, Write::Status, |pod| {

@@ -1,4 +1,4 @@
-//! Pods whose first image decides everything: one step at a time, each after a delay that is picked by chance.
+//! Pods whose first image decides their behavior: one step at a time, each after a random delay.
 //!
 //! ```text
 //!               ┌─ healthy, slow, flap, linger ─► runs, ready ⇄ (flap) unready
@@ -9,8 +9,8 @@
 //!               └─ crash, oom ─► runs ─► Error ─► runs ⇄ CrashLoopBackOff      any ─ deleted ─► lingers ─► gone
 //! ```
 //!
-//! The delays are those of the KWOK stages in `end2end/cluster/stages.yaml`, so that both clusters can be compared; but what fails again
-//! and again is tried again after 10, 20, 40, … seconds, as a kubelet does it.
+//! The delays are those of the KWOK stages in `end2end/cluster/stages.yaml`, so that both clusters can be compared. Repeated
+//! failures are the exception: they have a kubelet's delays of 10, 20, 40, … seconds.
 
 use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod, PodIP, PodStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -94,13 +94,13 @@ pub(super) fn run_step(world: &mut World, pod: &Pod) {
         apply_step(pod, &mut status, step, &now, &address);
         pod.status = Some(status);
     });
-    // Two steps within a second may leave the same object; nothing would wake the next one.
+    // Two steps within a second may leave the object unchanged; then no change plans the next step.
     if let Some(pod) = world.get::<Pod>(&key) {
         plan(world, &pod);
     }
 }
 
-/// Puts a pod on a node and makes it ready, without waiting for anything.
+/// Binds a pod to a node and makes it ready at once.
 pub fn run_at_once(world: &mut World, key: &Key, node: &str) {
     let now = time::second(world.now_millis());
     world.modify::<Pod>(key, Write::Status, |pod| {
@@ -177,7 +177,7 @@ fn apply_step(pod: &Pod, status: &mut PodStatus, step: Step, now: &Time, address
                     finished_at: Some(now.clone()),
                     ..ContainerStateTerminated::default()
                 }));
-                // The first time it is started again at once, and what happened is its state until then.
+                // The first restart comes at once; until then the container's state shows the exit.
                 if container.restart_count == 0 {
                     container.state = ended;
                 } else {
@@ -274,7 +274,7 @@ fn record_step(world: &mut World, pod: &Pod, step: Step) {
             vec![about("Pulled", pulled(image, 812)), created(), started()]
         }
         Step::Run => {
-            // At once: a delay is picked by chance, and one pick more changes every cluster that tests make from a seed.
+            // Written at once: a random delay would be one more random number, which changes all clusters that tests create from a seed.
             world.write_event(created());
             vec![about("Pulled", present(image)), started()]
         }
@@ -301,9 +301,9 @@ fn record_step(world: &mut World, pod: &Pod, step: Step) {
     events.into_iter().for_each(|event| world.record_event(event));
 }
 
-/// Records that the containers of a pod are stopped.
+/// Records that the containers of a pod are being stopped.
 pub fn killing(world: &mut World, pod: &Pod) {
-    // Of a pod that is told in detail the kubelet's next round says it.
+    // For a detailed pod the kubelet's next round records it.
     if world.settings.has_container_events && is_running(pod) && !is_detailed(pod) {
         for name in pod.spec.iter().flat_map(|spec| &spec.containers).map(|container| &container.name) {
             let killing = event(pod, "Killing", format!("Stopping container {name}"));

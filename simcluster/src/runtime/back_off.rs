@@ -1,11 +1,11 @@
-//! How long a kubelet waits before it tries again: ten seconds at first, twice as long each time, five minutes at most; what went well for
-//! ten minutes begins again (client-go `util/flowcontrol/backoff.go`).
+//! Back-off of a kubelet: ten seconds at first, doubled each time, five minutes at most; ten minutes without a failure reset it
+//! (client-go `util/flowcontrol/backoff.go`).
 
-/// A kubelet's first back-off and its longest, of containers and of images alike.
+/// First and longest back-off of a kubelet, for containers and images alike.
 const BACK_OFF_MILLIS: i64 = 10_000;
 const MAX_BACK_OFF_MILLIS: i64 = 300_000;
 
-/// A wait, and when it was made longer last.
+/// A delay, and the time of its last extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BackOff {
     pub millis: i64,
@@ -17,7 +17,7 @@ impl BackOff {
         at - self.since > 2 * MAX_BACK_OFF_MILLIS
     }
 
-    /// The wait after another failure that happened at `failed`.
+    /// Returns the back-off after another failure, which happened at `failed`.
     pub fn next(known: Option<Self>, failed: i64, now: i64) -> Self {
         let millis = match known.filter(|known| !known.is_forgotten(failed)) {
             Some(known) => (known.millis * 2).min(MAX_BACK_OFF_MILLIS),
@@ -26,7 +26,7 @@ impl BackOff {
         Self { millis, since: now }
     }
 
-    /// Until when to wait after what ended at `ended`; `None` if that is over.
+    /// Returns the end of the back-off after an exit at `ended`; `None` if it is over.
     pub fn until(self, ended: i64, now: i64) -> Option<i64> {
         let end = ended + self.millis;
         (!self.is_forgotten(ended) && now < end).then_some(end)
@@ -38,12 +38,12 @@ impl BackOff {
     }
 }
 
-/// Returns the wait of a crashed container after so many restarts. The first restart comes at once.
+/// Returns the delay before a crashed container restarts, by its restarts so far. The first restart comes at once.
 pub(crate) fn crash_back_off(restarts: i32) -> i64 {
     (BACK_OFF_MILLIS << restarts.saturating_sub(1).clamp(0, 8)).min(MAX_BACK_OFF_MILLIS)
 }
 
-/// Returns the wait until an image is pulled again, for a pod of this age: each wait is about as long as all before it.
+/// Returns the delay before an image is pulled again, for a pod of this age: each delay is about as long as all before it.
 pub(crate) fn pull_back_off(age_millis: i64) -> i64 {
     (age_millis + BACK_OFF_MILLIS / 2).clamp(BACK_OFF_MILLIS, MAX_BACK_OFF_MILLIS)
 }

@@ -1,4 +1,4 @@
-//! The words in an image's tag that decide how a pod lives.
+//! Behaviors of pods, selected by a word in an image's tag.
 
 /// Behavior of a pod, from its first image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,34 +9,34 @@ pub enum Behavior {
     Slow,
     /// Runs and is never ready.
     Never,
-    /// Its image cannot be pulled.
+    /// The image cannot be pulled.
     Missing,
     /// Exits with 1, again and again.
     Crash,
-    /// Is killed for its memory, again and again.
+    /// Is killed for its memory use, again and again.
     OutOfMemory,
-    /// Ends with 0, again and again.
+    /// Exits with 0, again and again.
     Ends,
-    /// Its configuration does not exist.
+    /// The ConfigMap of the container does not exist.
     BadConfig,
-    /// Its image takes long to be pulled.
+    /// The image takes long to pull.
     Large,
-    /// The registry does not show its image.
+    /// The registry denies access to the image.
     Denied,
-    /// The registry is asked too often.
+    /// The registry rejects pulls because of too many requests.
     TooMany,
-    /// Its image's registry does not exist.
+    /// The host of the image's registry does not exist.
     NoHost,
-    /// Ready and not ready in turn.
+    /// Alternates between ready and not ready.
     Flap,
-    /// Takes its whole grace period to go.
+    /// Takes its whole grace period to end.
     Linger,
-    /// Every other one is refused by its node, and lies about.
+    /// The node rejects every other pod; those pods stay as failed.
     Refused,
 }
 
 impl Behavior {
-    /// By a word in the image: `web:crash-v2`.
+    /// Returns the behavior that a word in the image selects: `web:crash-v2`.
     pub fn of_image(image: &str) -> Self {
         let words = [
             ("exit0", Self::Ends),

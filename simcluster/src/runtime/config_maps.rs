@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{Container, PodSpec};
 
-/// Volumes that are ConfigMaps, with the ConfigMap's name.
+/// Returns the volumes of a pod that are ConfigMaps: volume and ConfigMap names.
 pub(crate) fn of_volumes(spec: &PodSpec) -> impl Iterator<Item = (&str, &str)> {
     spec.volumes.iter().flatten().filter_map(|volume| {
         let source = volume.config_map.as_ref().filter(|source| source.optional != Some(true))?;
@@ -10,7 +10,7 @@ pub(crate) fn of_volumes(spec: &PodSpec) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// ConfigMaps that a container's environment is made of.
+/// Returns the ConfigMaps from which a container's environment is read.
 pub(crate) fn of_container(container: &Container) -> impl Iterator<Item = &str> {
     let all = container.env_from.iter().flatten().filter_map(|from| {
         let source = from.config_map_ref.as_ref().filter(|source| source.optional != Some(true))?;

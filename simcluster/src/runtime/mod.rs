@@ -1,4 +1,4 @@
-//! The containers of a pod as its kubelet knows them: programs, probes, waits, and the record of each pod. Nothing here reads or
+//! The kubelet's state of a pod's containers: programs, probes, back-off, and the record of each pod. Nothing here reads or
 //! writes the cluster.
 
 mod back_off;

@@ -1,4 +1,4 @@
-//! Probes: what each asks, how often, and after how many answers it changes its mind (`pkg/kubelet/prober/worker.go`).
+//! Probes: their checks, intervals and thresholds (`pkg/kubelet/prober/worker.go`).
 
 use k8s_openapi::api::core::v1::{Container, Probe as Spec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -6,16 +6,16 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 /// Purpose of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ProbeKind {
-    /// Until it succeeds the others wait; when it fails the container is killed.
+    /// Other probes wait until it succeeds; its failure kills the container.
     Startup,
-    /// When it fails the container is killed.
+    /// Its failure kills the container.
     Liveness,
-    /// Tells whether the container is ready.
+    /// Decides whether the container is ready.
     Readiness,
 }
 
 impl ProbeKind {
-    /// As it begins a message.
+    /// Returns the name at the start of a message.
     pub const fn capital(self) -> &'static str {
         match self {
             Self::Startup => "Startup",
@@ -24,7 +24,7 @@ impl ProbeKind {
         }
     }
 
-    /// As it stands within a sentence.
+    /// Returns the name within a sentence.
     pub fn small(self) -> String {
         self.capital().to_ascii_lowercase()
     }
@@ -34,11 +34,11 @@ impl ProbeKind {
 pub(crate) struct Probe {
     pub kind: ProbeKind,
     delay_millis: i64,
-    /// From one to the next.
+    /// Interval between two checks.
     pub period_millis: i64,
     successes: i32,
     failures: i32,
-    /// Seconds that the container has to end, where the probe says so itself.
+    /// Grace period of the container in seconds, if the probe sets one.
     pub grace_seconds: Option<i64>,
     /// Message of a failure.
     pub refusal: String,
@@ -73,17 +73,17 @@ impl Probe {
         }
     }
 
-    /// When it asks for the first time, of a container that began at `began`.
+    /// Returns the time of the first check of a container that started at `began`.
     pub fn first(&self, began: i64, now: i64) -> i64 {
         now.max(began + self.delay_millis)
     }
 
-    /// It begins anew, with another run of the container.
+    /// Resets the state for another run of the container.
     pub fn forget(&mut self) {
         (self.last, self.streak, self.result) = (None, 0, None);
     }
 
-    /// Takes an answer; whether it changed its mind.
+    /// Records a result; returns whether the state of the probe changed.
     pub fn record_answer(&mut self, is_success: bool) -> bool {
         self.streak = if self.last == Some(is_success) { self.streak + 1 } else { 1 };
         self.last = Some(is_success);
@@ -113,7 +113,7 @@ fn refusal(kind: ProbeKind, spec: &Spec, container: &Container, address: &str) -
         return "service unhealthy (responded with \"NOT_SERVING\")".to_owned();
     }
     if spec.exec.is_some() {
-        // What the command printed: nothing.
+        // The output of the command, which is empty.
         return String::new();
     }
     format!("HTTP probe failed with statuscode: {}", if kind == ProbeKind::Liveness { 500 } else { 503 })

@@ -1,15 +1,15 @@
 //! Programs of containers: read from a word in the image and from the arguments.
 //!
-//! The arguments are those of the program that test clusters with a real kubelet run, so that one manifest lives alike in both:
+//! The arguments are those of the program in test clusters with a real kubelet, so that one manifest behaves alike in both:
 //!
-//! | argument | what it does |
+//! | argument | effect |
 //! |---|---|
-//! | `ready=S` | is ready after S seconds; until then readiness and startup probes get 503 |
-//! | `live=S` | liveness probes get 500 from then on |
-//! | `exit=CODE@S` | ends by itself after S seconds |
-//! | `term=S`, `term=ignore` | ends S seconds after having been asked, with 0; or does not listen |
-//! | `eat=MB` | takes so much memory, and is killed if its limit is lower |
-//! | `flap=S` | ready and not ready in turn, S seconds each |
+//! | `ready=S` | ready after S seconds; until then readiness and startup probes get 503 |
+//! | `live=S` | liveness probes get 500 after S seconds |
+//! | `exit=CODE@S` | exits with CODE after S seconds |
+//! | `term=S`, `term=ignore` | exits with 0, S seconds after SIGTERM; or ignores SIGTERM |
+//! | `eat=MB` | allocates this much memory, and is killed if its limit is lower |
+//! | `flap=S` | alternates between ready and not ready every S seconds |
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
@@ -19,33 +19,33 @@ use crate::meta;
 
 /// A second, in milliseconds.
 const SECOND: i64 = 1000;
-/// Milliseconds after which a program ends that ends at once.
+/// Delay until a program exits that exits at once, in milliseconds.
 const SOON_MILLIS: i64 = SECOND;
-/// Milliseconds of a program that ends only when it is killed.
+/// Run time of a program that exits only when killed, in milliseconds.
 const NEVER: i64 = i64::MAX;
 
 #[derive(Debug, Default)]
 pub(crate) struct Program {
-    /// When it is ready after its start; `None` for never.
+    /// Delay from the start until the program is ready; `None` for never.
     ready_millis: Option<i64>,
-    /// From when on it is no longer alive.
+    /// Delay from the start until liveness probes fail.
     dead_millis: Option<i64>,
-    /// With which code it ends by itself, and when.
+    /// Exit code and delay of a program that exits by itself.
     pub exit: Option<(i32, i64)>,
-    /// It is the kernel that ends it, for its memory.
+    /// Whether the kernel kills the program for its memory use.
     pub is_out_of_memory: bool,
-    /// How long it takes to end in order after the request to end; `None` if nothing was made for it, and the signal ends it.
+    /// Duration of an orderly end after SIGTERM; `None` if the program has no handler, so that the signal kills it.
     term_millis: Option<i64>,
     flap_millis: Option<i64>,
-    /// Time until its image is there, or refused.
+    /// Duration of the image pull, successful or not.
     pub pull_millis: i64,
-    /// Why its image is refused.
+    /// Reason why the image pull fails.
     pub refusal: Option<String>,
-    /// A ConfigMap that it needs and that nobody can make.
+    /// Whether the program needs a ConfigMap that nobody can create.
     pub lacks_config: bool,
 }
 
-/// Returns the words of the container runtime (containerd 2) when it cannot pull an image; `None` when it can.
+/// Returns the container runtime's message (containerd 2) about an image that cannot be pulled; `None` if it can.
 pub(crate) fn refusal(behavior: Behavior, image: &str) -> Option<String> {
     let full = full_name(image);
     let (host, rest) = full.split_once('/').unwrap_or_default();
@@ -60,7 +60,7 @@ pub(crate) fn refusal(behavior: Behavior, image: &str) -> Option<String> {
     Some(format!("failed to pull and unpack image \"{full}\": {why}"))
 }
 
-/// An image as runtimes name it: with its registry and its tag.
+/// Returns the image name with registry and tag, as runtimes write it.
 pub(crate) fn full_name(image: &str) -> String {
     let tagged = if image.rsplit('/').next().is_some_and(|last| last.contains(':')) { "" } else { ":latest" };
     match image.split_once('/') {
@@ -70,7 +70,7 @@ pub(crate) fn full_name(image: &str) -> String {
     }
 }
 
-/// The arguments that this module knows, each with its name and its value.
+/// Returns the arguments that this module knows, each with name and value.
 fn arguments(container: &Container) -> impl Iterator<Item = (&str, &str)> {
     let all = container.args.iter().flatten().filter_map(|text| text.split_once('='));
     all.filter(|(name, _)| ["ready", "live", "exit", "term", "eat", "flap"].contains(name))
@@ -81,14 +81,14 @@ fn millis(seconds: &str) -> Option<i64> {
     Some((seconds * 1e3) as i64)
 }
 
-/// Bytes of a memory limit.
+/// Returns a container's memory limit in bytes.
 fn limit(container: &Container) -> Option<i128> {
     let limit = container.resources.as_ref()?.limits.as_ref()?.get("memory")?;
     Some(meta::quantity(limit) / 1000)
 }
 
 impl Program {
-    /// Reads the program of a container; that of an init container ends by itself.
+    /// Reads the program of a container. `is_to_end` marks an init container, whose program exits by itself.
     pub fn of(container: &Container, is_to_end: bool) -> Self {
         let image = container.image.as_deref().unwrap_or_default();
         let behavior = Behavior::of_image(image);
@@ -134,7 +134,7 @@ impl Program {
         program
     }
 
-    /// Returns whether a probe succeeds, so long after the start.
+    /// Returns whether a probe succeeds at this time after the start.
     pub fn answers(&self, kind: ProbeKind, age: i64) -> bool {
         match kind {
             ProbeKind::Liveness => self.dead_millis.is_none_or(|dead| age < dead),
@@ -145,7 +145,7 @@ impl Program {
         }
     }
 
-    /// When a probe that succeeds may fail next; `None` for never.
+    /// Returns when a probe that succeeds may fail next; `None` for never.
     pub fn fails_after(&self, kind: ProbeKind, age: i64) -> Option<i64> {
         match kind {
             ProbeKind::Startup => None,
@@ -154,7 +154,7 @@ impl Program {
         }
     }
 
-    /// Returns the end after the request to end, with this much time: delay and exit code.
+    /// Returns the end after SIGTERM with this grace period: delay and exit code.
     pub fn ends(&self, grace_millis: i64) -> (i64, i32) {
         match self.term_millis {
             None => (grace_millis.min(200), 143),
@@ -164,8 +164,8 @@ impl Program {
     }
 }
 
-/// Returns whether a pod needs a detailed simulation: probes, init containers, volumes, known arguments, a program that ends and is
-/// not always started again, or a container behind the first one that fails.
+/// Returns whether a pod needs a detailed simulation: probes, init containers, volumes, known arguments, a program that exits and
+/// is not always restarted, or another container than the first that fails.
 pub(crate) fn is_detailed(pod: &Pod) -> bool {
     let Some(spec) = &pod.spec else { return false };
     let is_restarted = spec.restart_policy.as_deref().is_none_or(|policy| policy == "Always");
@@ -183,7 +183,7 @@ pub(crate) fn is_detailed(pod: &Pod) -> bool {
             || arguments(container).next().is_some()
             || super::config_maps::of_container(container).next().is_some()
     };
-    // The few steps of a simple pod know the word in its first image alone.
+    // A simple pod reads only the word in its first image.
     let fails = |container: &Container| {
         matches!(behavior(container), Behavior::Crash | Behavior::OutOfMemory | Behavior::Missing | Behavior::BadConfig)
     };

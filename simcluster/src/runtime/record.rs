@@ -1,4 +1,4 @@
-//! Records of a kubelet about its pods: the next step of simple ones, the timers and containers of detailed ones.
+//! Records of a kubelet about its pods: the next step of simple pods, the timers and containers of detailed ones.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::config_maps;
 use super::probe::{Probe, ProbeKind};
 use super::program::Program;
 
-/// Next step of a kubelet with a pod.
+/// Next step of a kubelet for a simple pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Create,
@@ -23,40 +23,40 @@ pub(crate) enum Step {
     Remove,
 }
 
-/// Something that will happen to a pod. The index is that of a container; the run tells it from what was planned for an earlier one.
+/// A future event of a pod. The index is that of a container; the run number invalidates timers of an earlier run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
-    /// The volumes are tried.
+    /// The volumes are mounted.
     Mount,
-    /// The sandbox is there.
+    /// The sandbox is ready.
     Sandbox,
-    /// The image is there, or refused.
+    /// The image is present or was refused.
     Pulled(usize, u32),
-    /// A container runs.
+    /// A container started.
     Started(usize, u32),
-    /// A program ends by itself.
+    /// A program exits by itself.
     Exit(usize, u32),
-    /// A program that was asked to end does, or is killed.
+    /// A program that was asked to end exits or is killed.
     Killed(usize, u32),
-    /// A probe asks.
+    /// A probe runs.
     Probe(usize, u32, ProbeKind),
     Round,
-    /// The pod may go.
+    /// The pod object may be removed.
     Gone,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ContainerPhase {
-    /// It was never started.
+    /// The container was never started.
     #[default]
     Waiting,
-    /// Its image is pulled, or it is created.
+    /// The image is being pulled, or the container is being created.
     Starting,
-    /// It runs, since then.
+    /// The container has been running since this time.
     Running(i64),
-    /// It runs since then and is asked to end, which it will do with this code.
+    /// The container has been running since this time and is being stopped; it will exit with this code.
     Ending(i64, i32),
-    /// It ended.
+    /// The container exited.
     Over,
 }
 
@@ -64,7 +64,7 @@ pub(crate) enum ContainerPhase {
 pub(crate) struct Exit {
     pub code: i32,
     pub reason: &'static str,
-    /// Number of restarts before it.
+    /// Number of restarts before this exit.
     pub restarts: i32,
     pub started: i64,
     pub finished: i64,
@@ -75,7 +75,7 @@ pub(crate) struct ContainerRecord {
     pub name: String,
     pub image: String,
     pub is_init: bool,
-    /// An init container that stays.
+    /// Whether this is an init container that keeps running.
     pub is_sidecar: bool,
     pub is_always_pulled: bool,
     pub needs: Vec<String>,
@@ -83,23 +83,23 @@ pub(crate) struct ContainerRecord {
     pub probes: Vec<Probe>,
     pub now: ContainerPhase,
     pub run: u32,
-    /// Its last exits, the latest one last.
+    /// The last exits, the latest one last.
     pub exits: Vec<Exit>,
     pub restarts: i32,
     pub has_run: bool,
     pub has_image: bool,
     pub is_started: bool,
     pub is_ready: bool,
-    /// Why it does not run, as the round before found out.
+    /// Reason why the container does not run, as the previous round observed it.
     pub reason: Option<(&'static str, String)>,
-    /// The probe that wants it killed.
+    /// The failed probe because of which the container must be killed.
     pub must_end: Option<ProbeKind>,
     pub back_off: Option<BackOff>,
     pub pull_back_off: Option<BackOff>,
 }
 
 impl ContainerRecord {
-    /// Returns whether the next containers wait for it: it has to end well, or to have started.
+    /// Returns whether the next containers wait for this one: it has to exit with 0, or to have started.
     pub fn holds_up(&self) -> bool {
         match self.now {
             ContainerPhase::Running(_) => !self.is_sidecar || !self.is_started,
@@ -120,11 +120,11 @@ pub(crate) struct PodRecord {
     pub address: String,
     pub mount_tries: u32,
     pub has_sandbox: bool,
-    /// It is being deleted: until when it has to be over.
+    /// Deadline of the deletion; `None` if the pod is not being deleted.
     pub stops: Option<i64>,
-    /// Nothing of it runs any more.
+    /// Whether no container of the pod runs any more.
     pub is_over: bool,
-    /// Its object may go, as soon as no finalizer holds it.
+    /// Whether the pod object may be removed, as soon as no finalizer blocks it.
     pub is_let_go: bool,
     pub containers: Vec<ContainerRecord>,
 }

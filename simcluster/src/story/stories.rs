@@ -1,4 +1,4 @@
-//! The stories: what is said at each step, what is done, and what is waited for. No code, only what people read.
+//! The stories: explanation, act and end condition of each step. No code, only data.
 
 use super::{Act, Start, Story, Until, lives, step};
 
@@ -15,7 +15,7 @@ const fn spread(replicas: i32) -> Act {
     Act::Prepare(Start { is_spread: true, ..start(replicas) })
 }
 
-/// Makes stories of `NAME TITLE { ACT, UNTIL => SENTENCE; … }`.
+/// Defines stories from `NAME TITLE { ACT, UNTIL => SENTENCE; … }`.
 macro_rules! stories {
     ($($name:literal $title:literal { $($does:expr, $until:expr => $say:literal;)* })*) => {
         [$(Story { name: $name, title: $title, steps: &[$(step($say, $does, $until)),*] }),*]

@@ -1,4 +1,4 @@
-//! Probes and volumes, as the API server checks them.
+//! Validation of probes and volumes, as in the API server.
 
 use std::collections::BTreeSet;
 
@@ -75,7 +75,7 @@ fn probe(probe: &Probe, field: &str, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The volumes of a pod, and what its containers mount.
+/// Checks the volumes of a pod and the volume mounts of its containers.
 pub(super) fn volumes(spec: &PodSpec, field: &str, causes: &mut Vec<Cause>) {
     let mut names = BTreeSet::new();
     for (index, volume) in spec.volumes.iter().flatten().enumerate() {

@@ -1,4 +1,4 @@
-//! Writing as people do it: what the API server fills in, refuses, and keeps from being changed.
+//! Writes of people: the fields that the API server fills in, rejects, and protects from changes.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use crate::change::Stored;
 use crate::object::{Key, Object, Resource};
 use crate::{ApiError, defaults, hash, meta, time, validate};
 
-/// Counts a change of what is asked for. Of a Deployment annotations count too (`registry/apps/deployment/strategy.go`).
+/// Increments the generation if the spec changed, for a Deployment also if annotations changed
+/// (`registry/apps/deployment/strategy.go`), and for a pod only if its deletion was requested.
 fn count_generation(object: &mut Object, before: &Object) {
     let is_another = match (&*object, before) {
         (Object::Deployment(now), Object::Deployment(before)) => {
@@ -28,7 +29,7 @@ fn count_generation(object: &mut Object, before: &Object) {
     }
 }
 
-/// A new object has no status; an old one keeps it when its spec is written.
+/// Removes the status: a new object has none, and a write of the spec does not change it.
 fn without_status(object: &mut Object) {
     match object {
         Object::Deployment(deployment) => deployment.status = Some(Default::default()),
@@ -59,12 +60,12 @@ fn without_status(object: &mut Object) {
     }
 }
 
-/// Names that the API server tries for an object that leaves its name to it.
+/// Number of names that the API server tries for an object with `generateName`.
 const MOST_NAMES: usize = 8;
-/// Letters of a prefix that it keeps for them (`MaxGeneratedNameLength`).
+/// Longest prefix that a generated name keeps (`MaxGeneratedNameLength`).
 const PREFIX_LENGTH: usize = 58;
 
-/// The object with the status of another.
+/// Gives the object the status of another one.
 fn with_status_of(object: &mut Object, status: &Object) {
     match (object, status) {
         (Object::Deployment(into), Object::Deployment(from)) => into.status.clone_from(&from.status),
@@ -78,7 +79,7 @@ fn with_status_of(object: &mut Object, status: &Object) {
 }
 
 impl World {
-    /// Gives a new object its identity: name, UID, time, generation.
+    /// Sets the identity of a new object: name, UID, creation time, generation.
     pub(super) fn named(&mut self, mut object: Object) -> Object {
         let has_generation = matches!(object.resource(), Resource::Deployment | Resource::ReplicaSet | Resource::Pod);
         let meta = object.meta_mut();
@@ -106,7 +107,7 @@ impl World {
     /// Creates an object.
     ///
     /// # Errors
-    /// 404 without its namespace, 409 if it is there, 422 if it is wrong, 403 if a quota or an ending namespace refuses it.
+    /// 404 without its namespace, 409 if it exists, 422 if it is invalid, 403 if a quota or a terminating namespace rejects it.
     pub fn create(&mut self, object: Object) -> Result<Arc<Stored>, ApiError> {
         self.create_with(object, false)
     }
@@ -154,10 +155,10 @@ impl World {
         }
     }
 
-    /// Updates an object: everything but its status, or the status alone.
+    /// Updates an object: everything except its status, or only the status.
     ///
     /// # Errors
-    /// 404 if it is not there, 409 if it was changed meanwhile, 422 if it is wrong.
+    /// 404 if it does not exist, 409 if it was changed meanwhile, 422 if it is invalid.
     pub fn update(&mut self, object: Object, write: Write) -> Result<Arc<Stored>, ApiError> {
         self.update_with(object, write, false)
     }
@@ -205,7 +206,7 @@ impl World {
         Ok(self.replace(object, &before, write))
     }
 
-    /// Puts a changed object in the place of another: generation, end of a deletion, wakes.
+    /// Replaces an object: counts the generation, completes a deletion, and wakes the affected components.
     pub(super) fn replace(&mut self, mut object: Object, before: &Arc<Stored>, write: Write) -> Arc<Stored> {
         object.meta_mut().resource_version.clone_from(&before.object.meta().resource_version);
         if object == before.object {

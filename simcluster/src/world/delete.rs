@@ -1,4 +1,4 @@
-//! Deletion: grace periods of pods, finalizers, and what becomes of dependents.
+//! Deletion: grace periods of pods, finalizers, and dependents.
 
 use std::sync::Arc;
 
@@ -10,39 +10,39 @@ use crate::change::Stored;
 use crate::object::{Key, Object, Resource};
 use crate::{ApiError, meta, time};
 
-/// Dependents lose their owner and stay.
+/// Finalizer: dependents lose their owner reference and stay.
 pub const ORPHAN: &str = "orphan";
-/// The owner stays until its dependents are gone.
+/// Finalizer: the owner stays until its dependents are gone.
 pub const FOREGROUND: &str = "foregroundDeletion";
 
-/// Treatment of the objects that belong to a deleted one.
+/// Deletion of the objects that belong to a deleted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Propagation {
-    /// They are deleted afterwards.
+    /// The dependents are deleted afterwards.
     #[default]
     Background,
-    /// They are deleted first.
+    /// The dependents are deleted first.
     Foreground,
-    /// They stay.
+    /// The dependents stay.
     Orphan,
 }
 
 /// Options of a deletion.
 #[derive(Debug, Clone, Default)]
 pub struct DeleteOptions {
-    /// Treatment of dependents.
+    /// Deletion of dependents.
     pub propagation: Propagation,
-    /// Seconds that a pod has; `None` for what it asks for itself.
+    /// Grace period of a pod in seconds; `None` for the one in its spec.
     pub grace_seconds: Option<i64>,
-    /// The UID it must have.
+    /// UID that the object must have.
     pub uid: Option<String>,
-    /// The resourceVersion it must have.
+    /// resourceVersion that the object must have.
     pub resource_version: Option<String>,
-    /// It is only checked whether the object could be deleted.
+    /// Whether only to check that the object could be deleted.
     pub is_dry_run: bool,
 }
 
-/// Returns whether nothing holds a deleted object back any more. Pods go when their kubelet lets them.
+/// Returns whether nothing blocks the removal of a deleted object any more. The kubelet removes pods.
 pub(super) fn is_over(object: &Object) -> bool {
     let meta = object.meta();
     let is_held = matches!(object, Object::Pod(_)) && meta.deletion_grace_period_seconds != Some(0)
@@ -51,10 +51,10 @@ pub(super) fn is_over(object: &Object) -> bool {
 }
 
 impl World {
-    /// Deletes an object; returns it as it was last, and whether it is gone already.
+    /// Deletes an object; returns its last state, and whether it is gone already.
     ///
     /// # Errors
-    /// 404 if it is not there, 409 if it is another than asked for.
+    /// 404 if it does not exist, 409 if its UID or resourceVersion differs from the requested one.
     pub fn delete(
         &mut self,
         resource: Resource,
@@ -108,15 +108,15 @@ impl World {
         Ok((marked, false))
     }
 
-    /// Deletes an object in the usual way; one that is gone already is as good.
+    /// Deletes an object with default options; one that is already gone needs no deletion.
     pub(crate) fn delete_if_there(&mut self, resource: Resource, key: &Key) {
         let _ = self.delete(resource, key, &DeleteOptions::default());
     }
 
-    /// Evicts a pod: its status says so, then it is deleted.
+    /// Evicts a pod: writes the reason into its status, then deletes it.
     ///
     /// # Errors
-    /// As [`World::delete`].
+    /// Those of [`World::delete`].
     pub fn evict(&mut self, key: &Key, options: &DeleteOptions) -> Result<(), ApiError> {
         let dry = DeleteOptions { is_dry_run: true, ..options.clone() };
         self.delete(Resource::Pod, key, &dry)?;
@@ -124,11 +124,11 @@ impl World {
             return Ok(());
         }
         self.mark_disrupted(key, "EvictionByEvictionAPI", "Eviction API: evicting");
-        // The version that was asked for was the one before its status said so.
+        // The status was just written, so the requested resourceVersion is no longer the present one.
         self.delete(Resource::Pod, key, &DeleteOptions { resource_version: None, ..options.clone() }).map(drop)
     }
 
-    /// Writes into the status of a pod why it will be deleted.
+    /// Writes the reason for its deletion into the status of a pod.
     pub(crate) fn mark_disrupted(&mut self, key: &Key, reason: &str, message: &str) {
         let now = time::second(self.now_millis);
         self.modify::<Pod>(key, Write::Status, |pod| {
@@ -157,7 +157,7 @@ impl World {
     }
 }
 
-/// Seconds until it goes: only pods that a kubelet runs have any.
+/// Returns the grace period in seconds: only pods that a kubelet runs have one.
 fn grace_of(object: &Object, options: &DeleteOptions) -> i64 {
     let Object::Pod(pod) = object else { return 0 };
     if meta::node_of(pod).is_none() || meta::is_finished(pod) {

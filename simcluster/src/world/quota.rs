@@ -9,14 +9,14 @@ use super::{World, Write};
 use crate::ApiError;
 use crate::object::{Key, Resource};
 
-/// Names under which pods are counted.
+/// Quota resources that count pods.
 const COUNTS: [&str; 2] = ["count/pods", "pods"];
 
 fn amount(amounts: Option<&BTreeMap<String, Quantity>>, name: &str) -> Option<u64> {
     amounts?.get(name)?.0.parse().ok()
 }
 
-/// Refuses a pod that would exceed a quota; counts it otherwise.
+/// Rejects a pod that would exceed a quota; otherwise counts it.
 ///
 /// # Errors
 /// 403 in the words of the admission plugin.
@@ -24,7 +24,7 @@ pub fn admit(world: &mut World, pod: &Pod, is_dry_run: bool) -> Result<(), ApiEr
     let key = Key::of(&pod.metadata);
     let quotas: Vec<ResourceQuota> = world.store.all::<ResourceQuota>(Some(&key.namespace)).cloned().collect();
     for quota in &quotas {
-        // Without the controller's first count a quota does not limit yet, as in Kubernetes.
+        // Before the controller's first count a quota does not limit, as in Kubernetes.
         let Some(status) = &quota.status else { continue };
         for name in COUNTS {
             let Some(hard) = amount(status.hard.as_ref(), name) else { continue };
@@ -50,7 +50,7 @@ pub fn admit(world: &mut World, pod: &Pod, is_dry_run: bool) -> Result<(), ApiEr
     Ok(())
 }
 
-/// A pod's quality of service, from its requests and limits.
+/// Returns a pod's quality of service class, from its requests and limits.
 pub fn quality(pod: &Pod) -> &'static str {
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     let resources: Vec<_> = containers.map(|container| container.resources.clone().unwrap_or_default()).collect();

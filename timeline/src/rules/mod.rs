@@ -1,6 +1,6 @@
 //! Computes what Kubernetes itself computes from the same objects: pod phase, surge budget, removal order, kubectl's verdict.
 //! Owns the arithmetic of the controllers and the meaning of the kubelet's messages; each rule names its source in Kubernetes.
-//! Must not know what to think of it: no fault, no sentence, no time but that of the objects.
+//! Must not know faults, sentences, or times other than those of the objects.
 
 pub mod budget;
 pub mod messages;

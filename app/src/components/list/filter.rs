@@ -1,4 +1,4 @@
-//! Filter of the list: words, labels, groups, and the grouping of rows. Without scripts it is a plain form.
+//! Filter of the list: words, labels, groups, and the grouping of rows. Works as a plain form without scripts.
 
 use std::time::Duration;
 
@@ -16,22 +16,22 @@ use crate::components::page_keys::KeyHelp;
 use crate::list::board::ListBoard;
 use crate::list::{keys, words};
 
-/// Most letters of each input: the server refuses what is longer than [`timeline::wire::MAX_VIEWER_FRAME`], with all that it asks for.
+/// Largest length of each input: the server rejects frames longer than [`timeline::wire::MAX_VIEWER_FRAME`].
 const MOST_LETTERS: &str = "500";
 
-/// A search begins this long after the last letter: each one sends whole rows.
+/// Delay of a search after the last key: each search sends whole rows.
 const SETTLED: Duration = Duration::from_millis(150);
 
-/// The filter of the list: a form that also works without scripts.
+/// Renders the filter of the list: a form that also works without scripts.
 #[component]
 pub fn Filter(
     board: ListBoard,
-    /// The input for words that must all appear, for keys that go to it.
+    /// The input for words that must all appear, as the target of a shortcut key.
     search: NodeRef<html::Input>,
 ) -> impl IntoView {
     let (query, label_selector) = (board.query, NodeRef::<html::Input>::new());
     let navigate = use_navigate();
-    // What is searched stands in the address.
+    // The address contains the search.
     let seek = Callback::new(move |()| {
         let written =
             |input: NodeRef<html::Input>| input.get_untracked().map(|input| input.value()).unwrap_or_default();
@@ -41,7 +41,7 @@ pub fn Filter(
             NavigateOptions { replace: true, scroll: false, resolve: false, ..NavigateOptions::default() },
         );
     });
-    // Letters that were not searched for yet.
+    // Typed text that was not searched for yet.
     let waiting = StoredValue::new(0_u32);
     let path = use_location().pathname;
     let typed = move |_| {
@@ -52,7 +52,7 @@ pub fn Filter(
                 *letters -= 1;
                 *letters
             });
-            // The page may be left by now, or the router is on the way to another one, which may take a while.
+            // Meanwhile the viewer may have left the page, or the router may be loading another one.
             if letters == Some(0) && path.get_untracked() == typed_at {
                 seek.run(());
             }
@@ -66,13 +66,13 @@ pub fn Filter(
             return;
         }
         if before.is_none() {
-            seek.run(()); // written before the page was alive
+            seek.run(()); // typed before the page's program started
         } else {
             text_input.set_value(&text);
             labels_input.set_value(&labels);
         }
     });
-    // Screen readers announce the number of rows to who searches, and not each time when the clusters change it.
+    // Screen readers announce the number of rows after a search, and not after each change in the clusters.
     let is_searching = RwSignal::new(false);
     let live = move || if is_searching.get() { "polite" } else { "off" };
     let submit = move |event: ev::SubmitEvent| {
@@ -83,7 +83,7 @@ pub fn Filter(
         let Query { cluster, namespace, .. } = query.get();
         address::list(&Query { cluster, namespace, ..Query::default() })
     };
-    // Hidden fields keep the other parameters of the address when the form is sent without scripts.
+    // Hidden fields keep the other parameters of the address when the form is submitted without scripts.
     let kept = move || {
         let address = address::list(&Query { text: String::new(), labels: String::new(), ..query.get() });
         let (_, parameters) = address.split_once('?').unwrap_or_default();
@@ -111,7 +111,7 @@ pub fn Filter(
     }
 }
 
-/// Groups to choose from, and how rows are put together.
+/// Renders the choice of a group, and the grouping of rows.
 #[component]
 fn Choices(board: ListBoard) -> impl IntoView {
     let query = board.query;

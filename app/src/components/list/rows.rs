@@ -1,5 +1,5 @@
-//! The rows of the list: those in view and a few more, with room for the others before and after. A row says what a Deployment is
-//! called, how its pods are and what is said of it, and leads to its pages.
+//! The rows of the list: those in view and a few more, with placeholders for the others before and after. A row shows the name of
+//! a Deployment, its pods and its verdict, and links to its pages.
 
 use leptos::either::{Either, EitherOf3};
 use leptos::prelude::*;
@@ -17,7 +17,7 @@ use crate::list::tiny_score::{CLASSES, HIGH, TinyPicture, WIDE};
 use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
-/// The headings and rows that are made, between room for those that are not.
+/// Renders headings and rows in view between placeholders for the others.
 #[component]
 pub fn ListRows(board: ListBoard) -> impl IntoView {
     let before = Signal::derive(move || board.before.get().style());
@@ -38,7 +38,7 @@ pub fn ListRows(board: ListBoard) -> impl IntoView {
     }
 }
 
-/// A heading between the rows of the list, and how many rows follow it.
+/// Renders a heading between the rows of the list, with the number of rows below it.
 #[component]
 fn Head(heading: ReadSignal<Heading>) -> impl IntoView {
     let words = move || {
@@ -53,7 +53,7 @@ fn Head(heading: ReadSignal<Heading>) -> impl IntoView {
     }
 }
 
-/// A row: all of it is of one moment but the age, which goes on.
+/// Renders a row. All of it has the same time, except the age, which keeps counting.
 #[component]
 fn Row(board: ListBoard, key: u128, row: ReadSignal<RowText>) -> impl IntoView {
     let zone = Zone::of_page();
@@ -82,7 +82,7 @@ fn Row(board: ListBoard, key: u128, row: ReadSignal<RowText>) -> impl IntoView {
                     <span class="muted why">{said(|row| &row.why)}</span>
                 </span>
                 <span class="image"><b>{text(|row| &row.revision)}</b>" "<ImageName text=images/></span>
-                // It changes by the second: in the name of the link screen readers would read the row as often.
+                // Changes every second: as a part of the link's name, screen readers would repeat the row each time.
                 <span class="muted since" aria-hidden="true">{since}" ago"</span>
             </a>
             <a class="past" href=rollouts aria-label=move || format!("Rollouts of {}", row.read().name)>"Rollouts"</a>
@@ -90,7 +90,7 @@ fn Row(board: ListBoard, key: u128, row: ReadSignal<RowText>) -> impl IntoView {
     }
 }
 
-/// A row's picture of the last minute, with the number of available pods beside it.
+/// Renders a row's picture of the last minute, with the number of available pods beside it.
 #[component]
 fn TinyScore(tiny: Signal<TinyPicture>) -> impl IntoView {
     let layer = move |(layer, class): (usize, &'static str)| {

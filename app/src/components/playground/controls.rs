@@ -28,7 +28,7 @@ pub fn Controls(state: PlaygroundState) -> impl IntoView {
     Effect::new(move |_| {
         let Some(details) = details.get() else { return };
         if details.open() {
-            remember(true); // the viewer was faster than this program
+            remember(true); // the viewer clicked before this program started
         } else if browser::remembered(REMEMBERED).as_deref() == Some("1") {
             details.set_open(true);
         }

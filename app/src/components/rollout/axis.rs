@@ -55,7 +55,7 @@ fn Point(line: ReadSignal<Line>, picture: Picture) -> impl IntoView {
     let title = move || line.with(|line| zone.replace_times(&line.text, at_millis));
     let label = move || format!("{} {}", zone.clock(at_millis), title());
     let point = move |_| {
-        picture.pointed.set(None); // so that it leads there again
+        picture.pointed.set(None); // so that a second click notifies again
         picture.pointed.set(Some(at_millis));
     };
     view! {

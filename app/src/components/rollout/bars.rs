@@ -1,5 +1,5 @@
-//! The bars as elements: the ground of each band, each pod's life in its slot, ribbons of pods that share rows, and the patterns that
-//! fill them. Marks are painted as a path for each look, in seconds by pixels: time moves by the picture's view box alone.
+//! The bars as elements: the background of each band, each pod's life in its slot, ribbons of pods that share rows, and the fill
+//! patterns. Marks are painted as one path for each look, in seconds by pixels: only the picture's view box moves with time.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ use crate::score::places::Density;
 use crate::score::scene::{BandRow, Bars};
 use crate::score::style_sheet;
 
-/// The patterns of this picture: those of the document, turned and stretched as its view box needs it.
+/// Renders the patterns of this picture: those of the document, rotated and stretched for its view box.
 #[component]
 pub fn Patterns(
     picture: Picture,
@@ -34,7 +34,7 @@ pub fn Patterns(
     view! { <defs>{all.map(pattern).collect_view()}</defs> }
 }
 
-/// The grounds of the bands, and the bars of pods and ribbons on them.
+/// Renders the backgrounds of the bands, and the bars of pods and ribbons on them.
 #[component]
 pub fn BarsOf(picture: Picture) -> impl IntoView {
     let ground = move |key: u128| picture.bands.row_signal(key).map(|band| view! { <Ground band picture/> });
@@ -49,7 +49,7 @@ pub fn BarsOf(picture: Picture) -> impl IntoView {
     }
 }
 
-/// The ground on which the bars of a band are.
+/// Renders the background of a band.
 #[component]
 fn Ground(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
     let with = parts(band);
@@ -72,7 +72,7 @@ fn Ground(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
     }
 }
 
-/// The bars of one pod, or a ribbon.
+/// Renders the bars of one pod, or a ribbon.
 #[component]
 fn PodBars(key: u128, bars: ReadSignal<Bars>, picture: Picture) -> impl IntoView {
     let pod = bars.with_untracked(|bars| bars.pod);
@@ -82,7 +82,7 @@ fn PodBars(key: u128, bars: ReadSignal<Bars>, picture: Picture) -> impl IntoView
             let mut has_dragged = false;
             controls.act(|screen| has_dragged = screen.has_dragged());
             if !has_dragged {
-                // A bar has no focus: the head of its pod has.
+                // A bar cannot be focused, but the head of its pod can.
                 controls.panel.open(address::pod(pod), picture.nodes.heads.get(key));
             }
         }
@@ -97,9 +97,9 @@ fn PodBars(key: u128, bars: ReadSignal<Bars>, picture: Picture) -> impl IntoView
     view! { <g class=class data-testid=test_id transform=shift on:click=open>{paths}</g> }
 }
 
-/// A path of the picture: a shape that is filled, or lines.
+/// A path of the picture: a filled shape, or lines.
 struct Path {
-    /// "bar available low": what it shows, for style sheets and tests.
+    /// Class such as "bar available low", for style sheets and tests.
     class: String,
     d: String,
     colour: Colour,
@@ -107,7 +107,7 @@ struct Path {
     edge: Option<Edge>,
 }
 
-/// Draws a path. `prefix` is before the ids of the picture's patterns.
+/// Renders a path. `prefix` precedes the ids of the picture's patterns.
 fn path(path: Path, prefix: &'static str) -> impl IntoView {
     let Path { class, d, colour, fill, edge } = path;
     let (fill, opacity) = fill.map_or_else(|| ("none".to_owned(), None), |fill| filling(colour, fill, prefix));
@@ -120,7 +120,7 @@ fn path(path: Path, prefix: &'static str) -> impl IntoView {
 /// Paints paths. Times are counted from `base_millis`.
 struct Paths {
     base_millis: Millis,
-    /// From when until when dashed lines are drawn.
+    /// Start and end of dashed lines.
     dashed_millis: (Millis, Millis),
     paths: Vec<Path>,
 }
@@ -131,7 +131,7 @@ impl Paths {
         Self { base_millis, dashed_millis, paths: Vec::new() }
     }
 
-    /// The path of that kind, made where there is none; shapes of the same kind share one.
+    /// Returns the path of that kind, or creates it; shapes of the same kind share one.
     fn path(&mut self, mark: BarMark, class: String, fill: Option<Fill>, edge: Option<Edge>) -> &mut String {
         let at = self.paths.iter().position(|path| path.class == class).unwrap_or_else(|| {
             self.paths.push(Path { class, d: String::new(), colour: mark.look.ink().colour, fill, edge });
@@ -145,14 +145,14 @@ impl Paths {
         (at_millis - self.base_millis) as f64 / 1000.0
     }
 
-    /// Absolute places: relative steps as wide as [`FAR`] lose their last digits in a browser's single precision.
+    /// Returns absolute coordinates: relative steps as wide as [`FAR`] lose their last digits in a browser's single precision.
     fn ends(&self, mark: BarMark) -> (String, String) {
         let from = self.x(mark.from);
         (thousandths(from), thousandths(mark.to.map_or(FAR, |to| self.x(to)).max(from)))
     }
 }
 
-/// Filling of a shape, and its opacity, as attributes have them. `prefix` is before the ids of the picture's patterns.
+/// Returns the fill of a shape and its opacity, as values of attributes. `prefix` precedes the ids of the picture's patterns.
 pub(crate) fn filling(colour: Colour, fill: Fill, prefix: &str) -> (String, Option<String>) {
     match fill {
         Fill::Tint(share) => (colour.var(), Some(share).filter(|share| *share < 1.0).map(fixed)),
@@ -160,7 +160,7 @@ pub(crate) fn filling(colour: Colour, fill: Fill, prefix: &str) -> (String, Opti
     }
 }
 
-/// Dashes of an edge and the room between them, as an attribute; `None` for a whole line.
+/// Returns the dashes of an edge as a value of an attribute; `None` for a solid line.
 pub(crate) fn dashes(edge: Edge) -> Option<String> {
     edge.dashes.map(|(dash, room)| format!("{} {}", fixed(dash), fixed(room)))
 }
@@ -184,7 +184,7 @@ impl Painter for Paths {
             None => mark,
         };
         let (from, to) = self.ends(drawn);
-        // Where there is nothing but the line, it is the bar.
+        // A mark without height consists of the line alone.
         let kind = if mark.height > 0.0 { "edge" } else { "bar" };
         let d = self.path(mark, format!("{kind} {}", mark.look.name()), None, Some(edge));
         for y in mark.edges() {
@@ -199,7 +199,8 @@ impl Painter for Paths {
     }
 }
 
-/// Stretches that nobody saw, or that are not kept any more: torn paper, with words among the bands, and without in the strip.
+/// Renders stretches of time that were not observed, or are no longer stored: as torn paper, with text in the bands, without text
+/// in the strip.
 #[component]
 pub fn Gaps(picture: Picture, #[prop(optional)] is_strip: bool) -> impl IntoView {
     let gap = move |key: u128| {

@@ -1,4 +1,4 @@
-//! Bars that say what became of a link, each with where to go.
+//! Bars about the result of a link, each with another link.
 
 use leptos::prelude::*;
 use timeline::address;
@@ -8,10 +8,10 @@ use crate::components::banner::Banner;
 use crate::exported::Exported;
 use crate::rollout::board::Board;
 
-/// What became of a link: in words, and where to go instead, with the words that lead there.
+/// The result of a link: description, other address, and text of the link to it.
 type LinkNews = (String, String, String);
 
-/// Bars that say what the link means that led here, and that the past is shown.
+/// Renders bars about the link that was opened, and about the past being shown.
 #[component]
 pub fn LinkBars(board: Board) -> impl IntoView {
     let file = Exported::of_app().map(|file| file.record.version.clone());
@@ -27,9 +27,9 @@ pub fn LinkBars(board: Board) -> impl IntoView {
     let part = move |read: fn(&LinkNews) -> &String| {
         move || news.with(|news| news.as_ref().map(|news| read(news).clone()).unwrap_or_default())
     };
-    // Screen readers do not announce the time while the past plays, or is gone through.
+    // Screen readers do not announce the time during playback or while the slider moves.
     let is_told = move || if board.time.read().tenths.is_some() { "off" } else { "polite" };
-    // The status stays in the document, as that of a banner does.
+    // The status element stays in the document, as that of a banner does.
     let class = move || if news.read().is_some() { "banner quiet" } else { "shown" };
     let now = board.workload.with_untracked(address::whatever_bears_the_name);
     let successor = move || if board.read_view(|view| view.is_succeeded) { "banner quiet" } else { "unused" };
@@ -49,8 +49,7 @@ pub fn LinkBars(board: Board) -> impl IntoView {
     }
 }
 
-/// Tells of a stored rollout, of one that goes on while the page stands still, and of a link to a revision that is not the current one
-/// any more.
+/// Describes a stored rollout, one that goes on while the page does not, or a link to a revision that is no longer the current one.
 fn news(board: Board) -> Option<LinkNews> {
     if let Some(name) = board.workload.with(|workload| workload.rollout.map(|_| safe(&workload.name))) {
         let moment = board.moment(board.now_millis());

@@ -35,7 +35,7 @@ pub fn Story(board: Board, picture: Picture, controls: Controls) -> impl IntoVie
     };
     // Keeps the newest line in view unless the viewer scrolled to an earlier one.
     Effect::new(move |_| {
-        let _ = picture.story.order(); // follows it
+        let _ = picture.story.order(); // subscribes to it
         if let Some(part) = part.get().filter(|part| part.scroll_top() > -NEAR) {
             part.set_scroll_top(0);
         }

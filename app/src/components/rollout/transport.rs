@@ -1,5 +1,5 @@
-//! The controls of time: stop, step, slide, speed, back to the present, a link to the moment. Without the page's program there is only
-//! the present: the style sheet hides them.
+//! The controls of time: stop, step, slider, speed, return to the present, link to the moment. Without the page's program only
+//! the present is available: the style sheet hides the controls.
 
 use leptos::prelude::*;
 use timeline::episodes::StatusMark;
@@ -12,7 +12,7 @@ use crate::rollout::board::{Board, SLIDER, SLIDER_PARTS, SliderMarks, Time};
 use crate::rollout::controls::Controls;
 use crate::rollout::screen::RolloutScreen;
 
-/// Speeds in percent, with their words.
+/// Speeds in percent, with their labels.
 const SPEEDS: [(u32, &str); 5] = [(25, "¼ ×"), (100, "1 ×"), (200, "2 ×"), (500, "5 ×"), (2_000, "20 ×")];
 
 #[component]
@@ -24,7 +24,7 @@ pub fn Transport(board: Board, controls: Controls) -> impl IntoView {
         (Time { playing_from: Some(_), .. }, _) => "Stop",
         (_, _) => "Play",
     };
-    // Name of the latest moment, and words that lead there.
+    // Name of the latest time, and the label of the button that returns to it.
     let latest = move || match (board.is_over, board.is_recorded()) {
         (true, _) => ("End", "To the end"),
         (false, true) => ("Latest", "To the latest"),
@@ -72,10 +72,10 @@ pub fn Transport(board: Board, controls: Controls) -> impl IntoView {
     }
 }
 
-/// The marks of rollouts in the order in which they are drawn.
+/// The marks of rollouts in drawing order.
 const MARKS: [StatusMark; 5] = [StatusMark::Quiet, StatusMark::Ok, StatusMark::Late, StatusMark::Busy, StatusMark::Bad];
 
-/// Track of the slider: the rollouts as blocks, in the colours of their results, and a frame around the shown window.
+/// Renders the track of the slider: the rollouts as blocks, in the colours of their results, and a frame around the shown window.
 #[component]
 fn KeptMarks(board: Board) -> impl IntoView {
     let block = |from: i64, to: i64| format!("M{from} 0H{to}V1H{from}z");
@@ -98,7 +98,7 @@ fn KeptMarks(board: Board) -> impl IntoView {
     }
 }
 
-/// Goes to any moment that is kept.
+/// Renders the slider over all stored times.
 #[component]
 fn Slider(board: Board, controls: Controls) -> impl IntoView {
     // Screen readers announce each change of it: none while time goes on by itself.
@@ -126,7 +126,7 @@ fn Slider(board: Board, controls: Controls) -> impl IntoView {
     }
 }
 
-/// A choice of how fast what is past is played.
+/// Renders the choice of the playback speed.
 #[component]
 fn Speed(controls: Controls) -> impl IntoView {
     let choose = move |event: web_sys::Event| {

@@ -36,7 +36,7 @@ pub fn WallFooter(board: WallBoard, query: Query) -> impl IntoView {
         false => RECONNECTING.to_owned(),
     };
     let clock = move || match board.now_millis.get() {
-        0 => String::new(), // not known before the page is alive
+        0 => String::new(), // unknown before the page is alive
         now => format!("{} {}", zone.clock(now).get(..MINUTES).unwrap_or_default(), zone.name(now)),
     };
     let code = address::at(&format!("/qr.svg?path={}", address::segment(&address::list(&query))));

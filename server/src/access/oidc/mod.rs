@@ -92,7 +92,7 @@ impl Oidc {
                 Ok(identity) => Ok(identity.subject.into()),
                 Err(OidcError::Unavailable) => Err(AuthError::Unavailable),
                 Err(why) => {
-                    tracing::debug!("rejected a token: {why:?}"); // anybody may send one
+                    tracing::debug!("rejected a token: {why:?}"); // only debug: anyone may send a token
                     Err(AuthError::SignInRequired)
                 }
             };
@@ -233,7 +233,7 @@ impl Oidc {
             return Err(AuthError::SignInRequired);
         }
         if now() < session.until {
-            return Ok(session); // another request asked meanwhile
+            return Ok(session); // another request refreshed it meanwhile
         }
         let Some(token) = &session.refresh else { return Err(AuthError::SignInRequired) };
         let answer = match *silent {

@@ -101,7 +101,7 @@ impl Provider {
 
     /// Refreshes the identity; `nonce` is that of the sign-in.
     pub(super) async fn refresh(self: &Arc<Self>, token: &str, nonce: &str) -> Result<Identity, OidcError> {
-        let oidc_client = self.oidc_client(&*self.metadata().await?, "http://localhost/")?; // that address is not sent
+        let oidc_client = self.oidc_client(&*self.metadata().await?, "http://localhost/")?; // a refresh does not send that address
         let token = RefreshToken::new(token.to_owned());
         let request = oidc_client.exchange_refresh_token(&token).map_err(OidcError::unavailable)?;
         let answer = request.request_async(&self.client).await;
@@ -109,7 +109,7 @@ impl Provider {
         // Tokens of a refresh need not repeat it.
         let check = |said: Option<&Nonce>| if said.is_some() { nonce.verify(said) } else { Ok(()) };
         let mut identity = self.read_tokens(answer, &check).await?;
-        identity.refresh = identity.refresh.or_else(|| Some(token.secret().clone())); // not rotated
+        identity.refresh = identity.refresh.or_else(|| Some(token.secret().clone())); // the provider does not rotate it
         Ok(identity)
     }
 
@@ -277,7 +277,7 @@ impl AsyncHttpClient<'_> for HttpClient {
     type Future = BoxFuture<'static, Result<HttpResponse, FetchError>>;
 
     fn call(&self, request: HttpRequest) -> Self::Future {
-        let client = self.clone(); // the connections are shared
+        let client = self.clone(); // shares the connections
         Box::pin(async move {
             let answer = client.send(request.map(Bytes::from)).await?;
             let status = answer.status();

@@ -172,7 +172,7 @@ impl Shares {
         let pending_removals = locked(&self.pending_removals).clone();
         for id in pending_removals {
             if store.remove(&id).is_err() {
-                return; // the removal is tried again
+                return; // the removal is retried
             }
             locked(&self.pending_removals).remove(&id);
         }
@@ -269,7 +269,7 @@ impl Shares {
             Ok(false) => Err(ShareError::TooMany),
             Err(why) => {
                 tracing::debug!("cannot store a share link: {}", error_chain::join(&why));
-                self.remove_later(&share.id); // the store may have it all the same
+                self.remove_later(&share.id); // the store may contain it despite the error
                 Err(why.into())
             }
         }
@@ -323,7 +323,7 @@ impl Shares {
     pub fn is_over(&self, headers: &HeaderMap, now_millis: Millis) -> bool {
         let Some(id) = self.keys.open(SealPurpose::Link, headers) else { return false };
         if self.copy.as_ref().is_some_and(|copy| locked(copy).requested_at(&()).is_none()) {
-            return false; // they were never read
+            return false; // links were never read from the store
         }
         locked(&self.all).get(&id).is_none_or(|share| share.until_millis <= now_millis)
     }

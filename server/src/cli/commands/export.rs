@@ -23,7 +23,7 @@ use crate::telemetry::print;
 pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let file = PathBuf::from(&arguments.of);
     // The environment may name a server for other commands.
-    let is_there = file.exists() && !file.is_dir(); // a pipe of the shell is no regular file
+    let is_there = file.exists() && !file.is_dir(); // a pipe of the shell is not a regular file
     let is_recording = file.as_os_str() == "-" || is_there || arguments.deployment.is_some();
     if let Some(server) = arguments.server.as_ref().filter(|_| !is_recording) {
         let made = terminal::file(server, &arguments).await?;

@@ -1,5 +1,4 @@
-//! Decides when `rollcast wait` is over. Pure: takes the follower's state. Only live data decides: older data may
-//! have changed since.
+//! Decides when `rollcast wait` is over. Pure: takes the follower's state. Only live data decides: older data may be outdated.
 
 use std::time::{Duration, Instant};
 
@@ -11,8 +10,8 @@ use timeline::wire::ConnectionState;
 use super::follower::Follower;
 use super::plain;
 
-/// Time after which a cluster that is watched here and was never live counts as unreachable. A watch retries within
-/// four seconds, if the API server does not ask for more: one failed response proves nothing.
+/// Time after which a cluster that this program watches and that was never live counts as unreachable. A watch retries within
+/// four seconds, unless the API server asks for more: one failed response proves nothing.
 pub(in crate::cli) const UNREACHABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// Results of `rollcast wait`; the numbers are the exit codes.
@@ -29,7 +28,7 @@ pub enum WaitOutcome {
 /// Why a wait is over.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// The rollout came to its end. It failed also if the Deployment that was waited for is gone.
+    /// The rollout ended. Counts as failed also if its Deployment is gone.
     Ended(WaitOutcome),
     /// No Deployment has the name, and none had it when waiting began.
     Missing,
@@ -37,20 +36,20 @@ pub(super) enum Decision {
     CannotWatch(String),
 }
 
-/// Waits for one Deployment: the one that has the name when waiting begins, as `kubectl rollout status` does. Another one
-/// that gets the name later is another rollout.
+/// Waits for one Deployment: the one that has the name at the start, as `kubectl rollout status` does. Another one that gets the
+/// name later is another rollout.
 #[derive(Default)]
 pub(super) struct WaitDecider {
     namespace: String,
     fail_fast: bool,
-    /// The cluster is watched here: an unreachable one is reported soon, without waiting for the deadline.
+    /// Whether this program watches the cluster: an unreachable one is reported soon, without waiting for the deadline.
     is_here: bool,
     was_live: bool,
     /// Time since which a cluster that was never live is stale.
     stale_since: Option<Instant>,
-    /// A Deployment of that name existed since waiting began.
+    /// Whether a Deployment of that name existed since the start.
     was_there: bool,
-    /// The Deployment that is waited for, once it is known.
+    /// The Deployment, once it is known.
     pub(super) uid: Option<Uid>,
 }
 
@@ -105,7 +104,7 @@ impl WaitDecider {
             (Some(wanted), there) if there != Some(wanted) => Some(Decision::Ended(WaitOutcome::Failed)),
             (_, there) => {
                 self.uid = there;
-                // After a rollback, the status may keep the condition that the deadline of the previous rollout passed.
+                // After a rollback the status may still have the condition about the passed deadline of the previous rollout.
                 let known = there.and_then(|uid| follower.copy.model.deployments.get(&uid));
                 let last = known.and_then(|known| known.rollouts.last());
                 let is_in_time = last.is_some_and(|last| last.is_open() && last.deadline_exceeded_millis.is_none());
@@ -120,7 +119,7 @@ impl WaitDecider {
     }
 }
 
-/// Returns the outcome if the rollout has ended. `is_in_time` if it goes on and no deadline of its own passed.
+/// Returns the outcome if the rollout has ended. `is_in_time`: it goes on and its own deadline has not passed.
 fn outcome_of_rollout(view: &View, is_in_time: bool, fail_fast: bool) -> Option<WaitOutcome> {
     match view.verdict.kubectl {
         KubectlVerdict::Complete => Some(WaitOutcome::Complete),
@@ -180,7 +179,7 @@ mod tests {
             self.holds(None, Objects::default(), Said::default())
         }
 
-        /// Applies a snapshot with the Deployment of that number, of which so many replicas of 2 are updated.
+        /// Applies a snapshot with the Deployment of a number, with this many of 2 replicas updated.
         fn there(&mut self, number: u64, updated: u32) -> Option<Decision> {
             let json = format!(
                 r#"{{"metadata":{{"name":"web","namespace":"shop","uid":"00000000-0000-4000-8000-{number:012x}","generation":1}},

@@ -1,4 +1,4 @@
-//! Sources of frames: the hub of a cluster watched here, or the websocket of a running Rollcast.
+//! Sources of frames: the hub of a cluster that this program watches, or the websocket of a running Rollcast.
 
 use std::time::{Duration, Instant};
 
@@ -20,9 +20,9 @@ use super::server::RemoteServer;
 use crate::hub::{Handle, Update};
 use crate::kube::backoff::Backoff;
 
-/// A server that says nothing for this long is not there: two heartbeats and a bit.
+/// A server without a frame for this long is unreachable: a little more than two heartbeats.
 const SILENCE_LIMIT: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64 * 2 + 1);
-/// A server must answer within this time, and take what is said to it.
+/// A server must respond, and accept data, within this time.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 const SILENT: &str = "it does not respond";
 const CLOSED: &str = "it closed the connection";
@@ -32,7 +32,7 @@ const REFUSED_TOKEN: &str =
     "it does not accept the token of --token-file, which has expired or belongs to another cluster or provider";
 const FIRST_BACKOFF: Duration = Duration::from_millis(300);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
-/// Tries in a row before the server counts as unreachable, when there was never a connection.
+/// Number of tries after which the server counts as unreachable, if there was never a connection.
 const FIRST_TRIES: u32 = 3;
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -40,16 +40,16 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 pub(super) enum FeedEvent {
     /// A frame.
     Frame(Box<ServerFrame>),
-    /// The connection to the server is lost; it is tried again.
+    /// The connection to the server is lost and is being retried.
     Lost(String),
 }
 
-/// Frames that may wait to be looked at.
+/// Number of frames in the queue.
 const QUEUE: usize = 64;
 
 pub(super) type Feed = mpsc::Receiver<anyhow::Result<FeedEvent>>;
 
-/// Follows a Deployment, in a task of its own that ends with the receiver.
+/// Follows a Deployment in a task that ends with the receiver.
 pub(super) fn open(origin: &Origin, name: &str) -> Feed {
     let (out, feed) = mpsc::channel(QUEUE);
     let (source, workload) = (origin.source.clone(), origin.workload(name));
@@ -59,7 +59,7 @@ pub(super) fn open(origin: &Origin, name: &str) -> Feed {
             Source::Server(server, _) => follow_server(server, Scope::Workload(workload), &out).await,
         };
         if let Err(error) = ended {
-            let _ = out.send(Err(error)).await; // the follower may have left
+            let _ = out.send(Err(error)).await; // the follower may have ended
         }
     });
     feed
@@ -67,7 +67,7 @@ pub(super) fn open(origin: &Origin, name: &str) -> Feed {
 
 type FeedSender = mpsc::Sender<anyhow::Result<FeedEvent>>;
 
-/// Passes frames on until the follower has left.
+/// Forwards frames until the follower ends.
 async fn follow_hub(hub: &Handle, workload: Workload, out: &FeedSender) -> anyhow::Result<()> {
     let (first, mut followed) = hub.follow(workload, None).await?;
     let mut frame = wire::decode(&first.frame)?;
@@ -87,7 +87,7 @@ async fn follow_hub(hub: &Handle, workload: Workload, out: &FeedSender) -> anyho
     }
 }
 
-/// Passes frames on, over as many connections as it takes, until the follower has left.
+/// Forwards frames, over as many connections as necessary, until the follower ends.
 async fn follow_server(server: RemoteServer, scope: Scope, out: &FeedSender) -> anyhow::Result<()> {
     let mut backoff = Backoff::default();
     let mut was_open = false;
@@ -107,14 +107,14 @@ async fn follow_server(server: RemoteServer, scope: Scope, out: &FeedSender) -> 
             if !was_open && backoff.failures() + 1 >= FIRST_TRIES {
                 return Err(cannot_follow(&server, &why));
             }
-            let _ = out.send(Ok(FeedEvent::Lost(why))).await; // the follower may have left
+            let _ = out.send(Ok(FeedEvent::Lost(why))).await; // the follower may have ended
         }
         tokio::time::sleep(pause(&mut backoff, lasted, fastrand::f64())).await;
     }
     Ok(())
 }
 
-/// Returns the time until the next connection, after one that lasted so long. Only one that outlasts the longest pause is a success:
+/// Returns the wait before the next connection. Only a connection that lasted longer than the longest pause counts as a success:
 /// a server may close each connection at once.
 fn pause(backoff: &mut Backoff, lasted: Duration, chance: f64) -> Duration {
     if lasted > MAX_BACKOFF {
@@ -123,8 +123,8 @@ fn pause(backoff: &mut Backoff, lasted: Duration, chance: f64) -> Duration {
     backoff.fail(FIRST_BACKOFF, MAX_BACKOFF, chance)
 }
 
-/// Passes on what one connection brings. Returns why it is lost; nothing where the server wants another one in its place, which is no
-/// loss, as what was followed goes on, nor where the follower has left.
+/// Forwards the frames of one connection. Returns why it was lost; `None` if the server requests a new connection, which is no
+/// loss because the stream continues, or if the follower has ended.
 async fn forward_frames(
     socket: &mut Socket,
     server: &RemoteServer,
@@ -148,14 +148,14 @@ async fn forward_frames(
     }
 }
 
-/// Returns the cluster to follow on a server, the named one or the only one, and its Deployments by namespace and name,
-/// as far as one list has them.
+/// Returns the cluster to follow on a server, the named one or the only one, and its Deployments by namespace and name, as far as
+/// one list contains them.
 pub(super) async fn cluster_of(
     server: &RemoteServer,
     wanted: Option<&str>,
 ) -> anyhow::Result<(String, Vec<(String, String)>)> {
     let silent = |_| Err(cannot_follow(server, SILENT));
-    // Heartbeats alone do not prolong it.
+    // Heartbeats alone do not extend the time limit.
     let list = tokio::time::timeout(RESPONSE_TIMEOUT, first_list(server, wanted)).await.unwrap_or_else(silent)?;
     let deployments = list.rows().map(|row| (row.summary.namespace.clone(), row.summary.name.clone())).collect();
     let clusters = &list.overall.clusters;
@@ -165,7 +165,7 @@ pub(super) async fn cluster_of(
     match (wanted, clusters.as_slice()) {
         (Some(wanted), clusters) => match clusters.iter().find(|cluster| cluster.name == wanted) {
             Some(found) => Ok((found.name.clone(), deployments)),
-            // It may show a namespace in which nothing is yet, to who names both.
+            // The cluster may have an allowed namespace without workloads, which only a request with both names can show.
             None if clusters.is_empty() || is_unchecked => Ok((wanted.to_owned(), deployments)),
             None => anyhow::bail!("{server} does not watch a cluster named {wanted:?}. It watches: {}.", known()),
         },
@@ -202,7 +202,7 @@ fn cannot_follow(server: &RemoteServer, why: &str) -> anyhow::Error {
     anyhow!("cannot follow {server}: {why}")
 }
 
-/// Fails if a frame tells that the server runs another version.
+/// Fails if a frame shows that the server runs another version.
 fn check_version(frame: &ServerFrame, server: &RemoteServer) -> anyhow::Result<()> {
     if let ServerFrame::Hello { protocol, .. } = frame {
         ensure!(
@@ -236,8 +236,7 @@ async fn subscribe(server: &RemoteServer, scope: Scope) -> Result<Socket, String
     Ok(socket)
 }
 
-/// Returns why a server opens no stream: its own words, if they are plain text that arrived with the head of its
-/// response.
+/// Returns why a server opens no stream: its own text, if it is plain text that arrived with the head of its response.
 fn refusal(answer: &Response<Option<Vec<u8>>>, has_token: bool) -> String {
     if answer.status() == StatusCode::UNAUTHORIZED {
         return if has_token { REFUSED_TOKEN } else { SIGN_IN_ADVICE }.to_owned();
@@ -258,7 +257,7 @@ async fn send(socket: &mut Socket, frame: &ViewerFrame) -> Result<(), String> {
     sent.map_err(|_| SILENT.to_owned())?.map_err(|error| error.to_string())
 }
 
-/// Returns the next frame; `None` when the server wants another connection.
+/// Returns the next frame; `None` if the server requests another connection.
 async fn receive(socket: &mut Socket) -> Result<Option<ServerFrame>, String> {
     loop {
         let message =
@@ -296,7 +295,7 @@ mod tests {
                 let heartbeat = wire::encode(&ServerFrame::Heartbeat { now_millis: 5 }).unwrap();
                 socket.send(Message::Binary(heartbeat.into())).await.unwrap();
                 socket.close(Some(CloseFrame { code: code.into(), reason: "".into() })).await.unwrap();
-                while let Some(Ok(_)) = socket.next().await {} // what it is sent has to be read before it goes
+                while let Some(Ok(_)) = socket.next().await {} // the test server must read what it receives before it closes
             }
         });
         let server = RemoteServer::new(&address, None).unwrap();

@@ -8,8 +8,8 @@ use timeline::wire::{Connection, ConnectionState, Forbidden, ServerFrame};
 
 use super::feed::FeedEvent;
 
-/// Longest delay of data that counts as final. A server may learn of a change this much later than its author, and a
-/// resumed watch delivers the missed events within this time.
+/// Longest delay of data that counts as final. A server may receive a change this much later than its author, and a resumed watch
+/// delivers missed events within this time.
 pub(super) const MAY_LAG: Duration = Duration::from_secs(1);
 
 /// Copy of one Deployment.
@@ -21,9 +21,9 @@ pub(super) struct Follower {
     pub connection: Option<Connection>,
     /// Why there is no connection to the server.
     pub lost: Option<String>,
-    /// The data was received over the current connection.
+    /// Whether the data was received over the current connection.
     is_current: bool,
-    /// The first data may be older than the last change of the caller.
+    /// Whether the first data may be older than the caller's last change.
     may_lag: bool,
     /// Time since which the data is live.
     live_since: Option<Instant>,
@@ -66,7 +66,7 @@ impl Follower {
                 self.clock = Some((snapshot.now_millis, arrived));
                 self.is_current = true;
                 if self.copy.take_snapshot(*snapshot) {
-                    self.live_since = None; // another life: what it knows begins now
+                    self.live_since = None; // the server restarted: its knowledge begins now
                 }
             }
             ServerFrame::Delta(delta) => {
@@ -94,14 +94,14 @@ impl Follower {
             return crate::telemetry::clock::now_millis();
         };
         if self.state().is_some_and(ConnectionState::is_stale) {
-            return millis; // no time passes in a cluster that is silent
+            return millis; // the time of a silent cluster stands still
         }
         let percent = self.connection.as_ref().map_or(100, |connection| connection.speed_percent);
         let passed = at.saturating_duration_since(arrived).as_millis() * u128::from(percent) / 100;
         millis + Millis::try_from(passed).unwrap_or(0)
     }
 
-    /// Returns whether the data is live: an object that is missing does not exist.
+    /// Returns whether the data is live, so that a missing object does not exist.
     pub(super) fn is_live(&self) -> bool {
         self.is_current && self.lost.is_none() && self.state().is_some_and(ConnectionState::is_live)
     }

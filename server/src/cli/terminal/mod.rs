@@ -2,16 +2,15 @@
 //! Owns the picture in the terminal, the exit codes, and the client of a running server.
 //! Must not know the web.
 //!
-//! `rollcast trace` shows one live; `rollcast wait` waits for some, and says why they are not complete.
+//! `rollcast trace` shows one rollout live; `rollcast wait` waits for rollouts, and explains why one is not complete.
 //!
 //! ```text
 //!   a cluster (list and watch here)  ─┐                     ┌─► trace: a picture (terminal) or lines (pipe)
 //!                                     ├─► feed ─► follower ─┤
 //!   a running Rollcast (--server)  ───┘   frames   copy     └─► wait: an exit code and the reason
 //! ```
-//! Both sources give the frames that pages get, so the terminal shows the sentences of the page. Text from a cluster
-//! becomes a part of a line only through [`plain`], and lines reach the terminal only through
-//! [`print`](crate::telemetry::print).
+//! Both sources send the same frames as for pages, so the terminal shows the sentences of the page. Text from a cluster becomes a
+//! part of a line only through [`plain`], and lines reach the terminal only through [`print`](crate::telemetry::print).
 
 mod decide;
 mod feed;

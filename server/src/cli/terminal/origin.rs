@@ -1,4 +1,4 @@
-//! The source of rollouts in the terminal: a cluster that is watched here, or a running server with its pages and files.
+//! The source of rollouts in the terminal: a cluster that this program watches, or a running server with its pages and files.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(super) struct Origin {
 
 #[derive(Clone)]
 pub(super) enum Source {
-    /// The cluster is watched here.
+    /// This program watches the cluster.
     Hub(Handle),
     /// A running Rollcast, with its Deployments at the start, by namespace and name.
     Server(RemoteServer, Vec<(String, String)>),
@@ -58,7 +58,7 @@ impl Origin {
         Workload::deployment(&self.cluster, &self.namespace, name)
     }
 
-    /// Returns whether a running Rollcast watches the cluster, not this program.
+    /// Returns whether a running Rollcast watches the cluster instead of this program.
     pub(super) const fn is_server(&self) -> bool {
         matches!(self.source, Source::Server(..))
     }

@@ -1,5 +1,5 @@
-//! The picture of a rollout in a terminal: verdict, budget, a block per revision, story. Pure: a follower and a size go in,
-//! lines of styled text come out.
+//! The picture of a rollout in a terminal: verdict, budget, a block per revision, story. Pure: computes lines of styled text from
+//! a follower and a size.
 
 use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
@@ -14,7 +14,7 @@ use super::{moment, plain};
 
 /// Lines of the story that are always shown, if there is room for anything.
 const STORY_LINES: usize = 6;
-/// Lines of pod marks per revision, if pods have no line of their own.
+/// Lines of pod marks per revision, if pods do not have a line each.
 const MARK_LINES: usize = 4;
 
 /// A block of pods: one ReplicaSet, or the pods out of rotation.
@@ -84,7 +84,7 @@ pub(super) fn picture(
     lines
 }
 
-/// Draws a line of the story; its further rows begin below its text.
+/// Draws a line of the story; further rows are indented to its text.
 fn story_rows(told: &story::Line, width: usize, now: Millis) -> Vec<Line<'static>> {
     let style = match told.kind {
         LineKind::Revision | LineKind::Done => Style::new().bold(),
@@ -102,7 +102,7 @@ fn story_rows(told: &story::Line, width: usize, now: Millis) -> Vec<Line<'static
     rows
 }
 
-/// Draws the verdict; with the command to be copied, if it is printed at the end, too.
+/// Draws the verdict; with `has_command` also the command for copying.
 fn verdict(view: &View, has_command: bool, width: usize, now: Millis) -> Vec<Line<'static>> {
     let said = &view.verdict;
     let color = match said.tone {
@@ -136,7 +136,7 @@ fn verdict(view: &View, has_command: bool, width: usize, now: Millis) -> Vec<Lin
     lines
 }
 
-/// Draws a command to be copied. It is never cut: its beginning may be another valid command.
+/// Draws a command for copying. It is never cut: its beginning may be another valid command.
 fn remedy_rows(remedy: &Command, width: usize) -> Vec<Line<'static>> {
     let (what, command) = (format!("{}: ", plain(&remedy.what)), plain(&remedy.command));
     let (what_width, command_width) = (columns(&what), columns(&command));
@@ -152,7 +152,7 @@ fn remedy_rows(remedy: &Command, width: usize) -> Vec<Line<'static>> {
     rows
 }
 
-/// Revisions with something to show, the current one last, then the pods out of rotation.
+/// Returns revisions with content, the current one last, then the pods out of rotation.
 fn blocks<'f>(model: &'f Model, deployment: &Deployment) -> Vec<Block<'f>> {
     let uid = deployment.uid;
     let current = rollout::current_set(model, deployment).map(|set| set.uid);
@@ -214,7 +214,7 @@ fn pod_line(pod: &Pod, now: Millis) -> Line<'static> {
     ])
 }
 
-/// Draws a mark for each pod, if there is no room for a line each; counts if there is no room for that either.
+/// Draws a mark for each pod, if there is no room for a line each; counts if there is no room for marks either.
 fn marks(pods: &[&Pod], width: usize) -> Vec<Line<'static>> {
     let per_line = width.saturating_sub(2).max(10);
     if pods.len() <= per_line * MARK_LINES {
@@ -244,7 +244,7 @@ fn marks(pods: &[&Pod], width: usize) -> Vec<Line<'static>> {
     vec![Line::from(spans)]
 }
 
-/// Returns shape and colour of a pod's state; never the colour alone.
+/// Returns shape and colour of a pod's state; never only the colour.
 fn mark(pod: &Pod) -> (&'static str, Style) {
     if pod.is_out_of_rotation() && pod.state() != PodState::Terminating {
         return ("◍", Style::new().magenta());
@@ -304,7 +304,7 @@ mod tests {
     use super::*;
     use crate::feed::recording::Recording;
 
-    /// Follows a recording for so many seconds; also returns the time at its end.
+    /// Follows a recording for this many seconds; also returns the time at its end.
     fn followed(recording: &str, seconds: i64) -> (Follower, Millis) {
         let recording = Recording::read(recording);
         let until = recording.span().unwrap().0 + seconds * 1000;
@@ -322,7 +322,7 @@ mod tests {
         (follower, until)
     }
 
-    /// Draws a recording after so many seconds.
+    /// Draws a recording after this many seconds.
     fn shown(recording: &str, seconds: i64, width: usize, height: usize) -> String {
         let (follower, until) = followed(recording, seconds);
         let lines = picture(&follower, "shop/web in test, times are UTC", width, height, until);

@@ -16,10 +16,10 @@ use crate::access::fetch::{HttpClient, ResponseLimits};
 use crate::kube::loopback::is_this_machine;
 use crate::telemetry::print;
 
-/// A server makes the file of a rollout within this time, and it is no larger.
+/// Time limit and size limit of the file of a rollout.
 const FILE_LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_mins(5), max_bytes: 256 << 20 };
 
-/// A server that makes other files is asked again so often, after the time that it names, and not later than after this one.
+/// Number of requests to a busy server, each after the time that it names, or after the time below if that is shorter.
 const TRIES: u32 = 6;
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
@@ -32,9 +32,9 @@ pub(super) struct RemoteServer {
 }
 
 impl RemoteServer {
-    /// Creates a client of a server, with the token of a file. Warns if others can read the token on its way.
+    /// Creates a client of a server, with the token of a file. Warns if others can read the token in transit.
     pub(super) fn new(address: &str, token_file: Option<&Path>) -> anyhow::Result<Self> {
-        // The address is part of what is said of it.
+        // Messages about the server contain its address.
         anyhow::ensure!(
             !address.contains('@'),
             "the URL of a server must not have a user or a password: sign in with --token-file"
@@ -61,8 +61,8 @@ impl RemoteServer {
         Ok(Self { url, token })
     }
 
-    /// Returns the Authorization header. The file is read again, as tokens of pods are replaced before they expire; a
-    /// pipe can be read once.
+    /// Returns the Authorization header. The file is read again, because tokens of pods are replaced before they expire; a pipe
+    /// can be read only once.
     pub(super) fn bearer(&self) -> Option<HeaderValue> {
         let (path, first) = self.token.as_ref()?;
         let now = if path.is_file() { read_bearer(path).ok() } else { None };
@@ -120,7 +120,7 @@ impl RemoteServer {
     }
 }
 
-/// Returns when a server that is busy wants to be asked again.
+/// Returns the time after which a busy server accepts another request.
 fn busy_for(answer: &Response<Bytes>) -> Option<Duration> {
     let is_busy = matches!(answer.status(), StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS);
     let seconds = answer.headers().get(RETRY_AFTER).filter(|_| is_busy)?.to_str().ok()?.parse().ok()?;

@@ -1,5 +1,4 @@
-//! `rollcast wait --settle`: a complete rollout counts only after a time without failures. Pure: takes the follower's
-//! state.
+//! `rollcast wait --settle`: a complete rollout counts only after a time without failures. Pure: takes the follower's state.
 
 use std::time::{Duration, Instant};
 
@@ -14,25 +13,25 @@ use super::follower::Follower;
 const RECOVERS_MILLIS: Millis = 60_000;
 /// Age of a pod after which its restarts do not concern the rollout.
 const NEW_MILLIS: Millis = 600_000;
-/// Time in which a process that fails at its start has ended. Without a readiness probe a pod is ready once its process
-/// was started, which proves nothing yet.
+/// Time within which a process that fails at its start has ended. Without a readiness probe a pod is ready once its process has
+/// started, which proves nothing yet.
 const STARTS_MILLIS: Millis = 10_000;
-/// Interval of checking a pod that may still fail.
+/// Interval of checks of a pod that may still fail.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Waits until a complete rollout has been calm for a while: no exit, no restart, nothing lost.
+/// Waits until a complete rollout has been calm for a time: no exit, no restart, no lost pod.
 pub(super) struct SettleTimer {
     lasts: Duration,
     fail_fast: bool,
     calm: Option<CalmPeriod>,
 }
 
-/// A stretch of time in which nothing happened to the pods.
+/// A time in which no failure happened to the pods.
 struct CalmPeriod {
     since: Instant,
-    /// Restarts of the pods that are there.
+    /// Restarts of the existing pods.
     restarts: Vec<(Uid, u32)>,
-    /// It lasted for long enough, but a new pod may still fail: time of the last check.
+    /// The time was long enough, but a new pod may still fail: time of the last check.
     doubted_at: Option<Instant>,
 }
 
@@ -46,7 +45,7 @@ impl SettleTimer {
         self.calm = None;
     }
 
-    /// Takes a complete rollout; returns the outcome if it has been complete for long enough.
+    /// Handles a complete rollout; returns the outcome if it has been complete for long enough.
     pub(super) fn complete(&mut self, follower: &Follower, now: Instant) -> Option<WaitOutcome> {
         let view = follower.copy.said.view.as_ref()?;
         if self.fail_fast && view.reasons.iter().any(|reason| reason.is_fatal) {
@@ -86,8 +85,8 @@ impl SettleTimer {
     }
 }
 
-/// Returns whether a new pod may still fail: it restarted and has not run for a minute since, as the second exit would
-/// make it a crash loop; or it was only just started and has no probe.
+/// Returns whether a new pod may still fail: it restarted and has not run for a minute since, because a second exit would make it
+/// a crash loop; or it has just started and has no probe.
 fn is_in_doubt(follower: &Follower, now: Instant) -> bool {
     let Some(deployment) = follower.copy.deployment else { return false };
     let (model, now_millis) = (&follower.copy.model, follower.now_millis(now));
@@ -100,7 +99,7 @@ fn is_in_doubt(follower: &Follower, now: Instant) -> bool {
     })
 }
 
-/// Returns the pods that serve, with their restarts, in order. A pod that comes or goes changes the result as well.
+/// Returns the serving pods with their restarts, in order. A new or missing pod changes the result as well.
 fn restarts(follower: &Follower) -> Vec<(Uid, u32)> {
     let Some(deployment) = follower.copy.deployment else { return Vec::new() };
     let pods = follower.copy.model.pods_of_deployment(deployment).into_iter();
@@ -122,7 +121,7 @@ mod tests {
     use super::*;
     use crate::kube::translate::fixtures::{object, ready_pod, tell, uid};
 
-    /// A follower of a complete rollout of one pod, whose container was restarted before it became ready at that time.
+    /// Returns a follower of a complete rollout with one pod, whose container restarted before it became ready at that time.
     fn follower_of_restarted_pod(now: Instant) -> Follower {
         let containers = json!([{ "name": "web", "readinessProbe": {} }]);
         let of = json!({

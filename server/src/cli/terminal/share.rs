@@ -1,4 +1,4 @@
-//! `rollcast share`: links for people without an account, made, listed and taken away on a running Rollcast.
+//! `rollcast share`: creates, lists and revokes links on a running Rollcast for people without an account.
 
 use std::io::Write;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::access::fetch::ResponseLimits;
 use crate::telemetry::clock::stamp;
 use crate::telemetry::print;
 
-/// An answer must be there within this time, and is no larger.
+/// Time limit and size limit of a response.
 const LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_secs(20), max_bytes: 4 << 20 };
 
-/// Does what is asked, and prints what became of it.
+/// Runs the command and prints its result.
 pub async fn share(arguments: ShareArguments) -> anyhow::Result<()> {
     let address = arguments.server.context("name the running server with --server")?;
     let server = RemoteServer::new(&address, arguments.token_file.as_deref())?;
@@ -78,7 +78,7 @@ async fn send_request(
     let request = Request::builder()
         .method(method)
         .uri(format!("/api/v1/shares{path}"))
-        // As its pages send it: without a usual port, and without the path below which the server is.
+        // As the server's pages send it: without a default port, and without the base path of the server.
         .header(header::ORIGIN, server.url.origin().ascii_serialization())
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body(Bytes::from(body))?;

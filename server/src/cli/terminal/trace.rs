@@ -1,4 +1,4 @@
-//! `rollcast trace`: one rollout, live. A picture where standard output is a terminal, lines where it is not.
+//! `rollcast trace`: one rollout, live. A picture if standard output is a terminal, lines otherwise.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -21,8 +21,8 @@ const REDRAW_EVERY: Duration = Duration::from_millis(200);
 /// Interval of checking for keys.
 const KEYS_EVERY: Duration = Duration::from_millis(100);
 
-/// Age at which a line about an external action is printed. Watches of different kinds overtake each other: until then
-/// the end of a pod may turn out to be a step of the rollout.
+/// Age at which a line about an external action is printed. Watches of different kinds overtake each other: until then the end of
+/// a pod may turn out to be a step of the rollout.
 const SETTLED_MILLIS: Millis = 1_500;
 
 /// Runs the command until it is interrupted.
@@ -35,7 +35,7 @@ pub async fn trace(arguments: options::Trace) -> anyhow::Result<()> {
         let mut terminal = ratatui::try_init()?;
         let draw = |follower: &Follower, is_frame: bool| -> std::io::Result<()> {
             if is_frame {
-                return Ok(()); // the picture is drawn as often anyway
+                return Ok(()); // redrawn at an interval anyway
             }
             let now = follower.now_millis(Instant::now());
             let drawn = terminal.draw(|frame| {
@@ -99,13 +99,13 @@ fn keys() -> mpsc::Receiver<()> {
     let (leave, wanted) = mpsc::channel(1);
     std::thread::spawn(move || {
         while !leave.is_closed() {
-            // A terminal that is gone fails at once.
+            // A closed terminal fails at once.
             let is_there = event::poll(KEYS_EVERY).inspect_err(|_| std::thread::sleep(KEYS_EVERY));
             let Ok(true) = is_there else { continue };
             let Ok(Event::Key(key)) = event::read() else { continue };
             let is_interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
             if is_interrupt || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc) {
-                let _ = leave.blocking_send(()); // it may have left already
+                let _ = leave.blocking_send(()); // the receiver may have ended
                 return;
             }
         }
@@ -123,11 +123,11 @@ pub(super) struct PrintedLines {
     was_missing: bool,
     /// Lines that may still be corrected are not printed yet.
     waits_until_settled: bool,
-    /// There are such lines.
+    /// Whether there are such lines.
     has_unsettled: bool,
 }
 
-/// Prints what is new, one line each. A sentence is printed only together with whether it is current.
+/// Prints new lines and sentences. A sentence is printed only together with whether it is current.
 pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut impl Write) -> std::io::Result<()> {
     if follower.connection.is_none() && follower.lost.is_none() {
         return Ok(());
@@ -139,7 +139,7 @@ pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut
         told.connection = connection;
     }
     if follower.is_connecting() {
-        return out.flush(); // parts of lists are no story
+        return out.flush(); // incomplete lists are not a story
     }
     let is_readable = || {
         follower
@@ -155,7 +155,7 @@ pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut
     let story = &follower.copy.said.story;
     let waits = told.waits_until_settled && follower.is_live();
     let is_settled = |line: &&Line| !waits || line.kind != LineKind::Outside || now - line.at_millis >= SETTLED_MILLIS;
-    // Printed lines stay, even if the clock or the connection goes back.
+    // Printed lines remain, even if the clock or the connection goes back.
     let settled: Vec<&Line> = story.iter().filter(|line| is_settled(line) || told.lines.contains(line)).collect();
     for line in &settled {
         if !told.lines.contains(line) && !is_repeated(line, &told.lines, story) {

@@ -1,4 +1,4 @@
-//! `rollcast wait`: ends when rollouts are complete, and says why they are not. For scripts and CI.
+//! `rollcast wait`: ends when rollouts are complete, and explains why one is not. For scripts and CI.
 
 use std::cmp::Reverse;
 use std::io::Write;
@@ -24,30 +24,30 @@ use super::{feed, options, plain};
 use crate::export;
 use crate::telemetry::print;
 
-/// Longest timeout: clocks cannot count for ever.
+/// Longest timeout: clocks cannot count longer times.
 const LONGEST_WAIT: Duration = Duration::from_hours(365 * 24);
 
 /// Time after the deadline in which the file of the rollout must arrive: a server may have stopped responding.
 const EXPORT_GRACE: Duration = Duration::from_secs(30);
 
-/// Most names in a line.
+/// Largest number of names in a line.
 const MOST_NAMES: usize = 5;
 
-/// The result for one Deployment, in a line.
+/// The result for one Deployment, as a line.
 struct Outcome {
     ended: WaitOutcome,
     line: String,
-    /// The Deployment that was waited for: another one may have its name now.
+    /// The Deployment of the wait: another one may have its name now.
     workload: Workload,
 }
 
-/// The worst outcome so far, which is printed last and decides the exit code: the first of equally bad ones, or the
-/// last one while all are complete.
+/// The worst outcome so far, which is printed last and decides the exit code: the first of equally bad ones, or the last one
+/// while all are complete.
 #[derive(Default)]
 struct WorstOutcome(Option<Outcome>);
 
 impl WorstOutcome {
-    /// Adds an outcome. Returns the line of the better of the two: nothing waits for it any more.
+    /// Adds an outcome. Returns the line of the better of the two, which can be printed now.
     fn add(&mut self, outcome: Outcome) -> Option<String> {
         let is_worse = outcome.ended > self.outcome() || self.outcome() == WaitOutcome::Complete;
         let other = if is_worse { self.0.replace(outcome) } else { Some(outcome) };
@@ -71,7 +71,7 @@ struct WaitSettings {
 /// Runs the command.
 ///
 /// # Errors
-/// When a Deployment cannot be followed, or there is none of that name.
+/// If a Deployment cannot be followed, or does not exist.
 pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
     let started = Instant::now();
     let deadline = tokio::time::Instant::now() + arguments.timeout.min(LONGEST_WAIT);
@@ -81,8 +81,7 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
     let names: Vec<&str> = arguments.deployment.iter().map(|deployment| deployment.0.as_str()).collect();
     let from = &arguments.from;
     anyhow::ensure!(arguments.export.is_none() || names.len() == 1, "--export supports one Deployment only");
-    // The first request counts towards the deadline, too: a server may not respond, and a credential plugin may not
-    // end.
+    // The first request counts towards the deadline, too: a server may not respond, and a credential plugin may not end.
     let Ok(origin) = tokio::time::timeout_at(deadline, Origin::open(from)).await else {
         if is_json {
             print_all(&vec!["null".to_owned(); names.len()])?;
@@ -122,15 +121,15 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
         && let Err(why) = export_rollout(&origin, workload(name), path, arguments.redact, deadline).await
     {
         let line = format!("cannot export the rollout: {why:#}");
-        let _ = writeln!(print::err(), "{}", plain(&line)); // how waiting ended is told in any case
+        let _ = writeln!(print::err(), "{}", plain(&line)); // the exit code reports the result even without the line
     }
     let ended = worst.outcome();
-    writeln!(wait.printer(), "{}", worst.0.map(|outcome| outcome.line).unwrap_or_default())?; // the last line says why
+    writeln!(wait.printer(), "{}", worst.0.map(|outcome| outcome.line).unwrap_or_default())?; // the last line explains the result
     Ok(ended)
 }
 
 impl WaitSettings {
-    /// Returns the printer of lines for people: standard output, or standard error if standard output carries JSON.
+    /// Returns the printer of lines for people: standard output, or standard error if standard output contains JSON.
     fn printer(&self) -> Box<dyn Write> {
         if self.is_json { Box::new(print::err()) } else { Box::new(print::out()) }
     }
@@ -153,13 +152,13 @@ async fn document(origin: &Origin, workload: Workload) -> String {
         Ok(document) => document,
         Err(why) => {
             let line = format!("cannot fetch the document of {}/{}: {why:#}", workload.namespace, workload.name);
-            let _ = writeln!(print::err(), "{}", plain(&line)); // nobody may read it
+            let _ = writeln!(print::err(), "{}", plain(&line)); // standard error may be closed
             "null".to_owned()
         }
     }
 }
 
-/// Writes the rollout to a file of its own. After the deadline there is little time left for that.
+/// Writes the rollout to a self-contained file. After the deadline there is little time for that.
 async fn export_rollout(
     origin: &Origin,
     workload: Workload,
@@ -181,7 +180,7 @@ async fn export_rollout(
     std::fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Prints documents: one as it is, several as a list.
+/// Prints documents: a single one unchanged, several as a list.
 fn print_all(documents: &[String]) -> std::io::Result<()> {
     match documents {
         [one] => writeln!(print::json(), "{one}"),
@@ -189,7 +188,7 @@ fn print_all(documents: &[String]) -> std::io::Result<()> {
     }
 }
 
-/// Waits until the rollout of one Deployment is over or fails.
+/// Waits until the rollout of one Deployment ends or fails.
 async fn wait_for(origin: &Origin, name: &str, wait: &WaitSettings) -> anyhow::Result<Outcome> {
     let place = plain(&format!("{}/{name}", origin.namespace));
     let mut feed = feed::open(origin, name);
@@ -250,7 +249,7 @@ async fn wait_for(origin: &Origin, name: &str, wait: &WaitSettings) -> anyhow::R
     }
 }
 
-/// Sleeps until then; for ever without a time.
+/// Sleeps until a time; forever without one.
 async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,
@@ -278,7 +277,7 @@ async fn similar_names(origin: &Origin, name: &str) -> String {
     if names.is_empty() { String::new() } else { format!(" Existing Deployments: {}.", plain(&names.join(", "))) }
 }
 
-/// Returns some of these names: those with the longest common beginning first, in alphabetical order among equals.
+/// Returns some of these names: those with the longest common prefix first, equal ones in alphabetical order.
 fn nearest_of(mut names: Vec<String>, name: &str) -> Vec<String> {
     let common = |other: &str| other.chars().zip(name.chars()).take_while(|(a, b)| a == b).count();
     names.sort();
@@ -311,7 +310,7 @@ fn explanation(ended: WaitOutcome, waiting: &WaitDecider, follower: &Follower) -
     }
 }
 
-/// Returns the sentence about a complete rollout. If fewer pods are seen than the status counts, the status decides.
+/// Returns the sentence about a complete rollout. If fewer pods are observed than the status counts, the status decides.
 fn complete(view: &View) -> String {
     if view.counts.available < view.desired {
         let desired = view.desired;
@@ -320,7 +319,7 @@ fn complete(view: &View) -> String {
     plain(&view.verdict.sentence)
 }
 
-/// Returns the names of the pods that still drain.
+/// Returns the names of the pods that are still terminating.
 fn draining(follower: &Follower) -> String {
     let Some(deployment) = follower.copy.deployment else { return String::new() };
     let pods = follower.copy.model.pods_of_deployment(deployment).into_iter();
@@ -348,7 +347,7 @@ fn evidence(view: &View, now_millis: Millis) -> String {
     words
 }
 
-/// Formats a time: " since 14:02:07 UTC"; empty if it is not known.
+/// Formats a time: " since 14:02:07 UTC"; empty if unknown.
 fn since_words(since_millis: Option<Millis>, is_least: bool, now_millis: Millis) -> String {
     let least = if is_least { "at least " } else { "" };
     let words = |since| format!(" since {least}{} UTC", super::moment(since, now_millis));
@@ -393,7 +392,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_stopped_to_respond_holds_up_the_end_by_half_a_minute() {
-        let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default(); // another test may have
+        let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default(); // another test may have installed it
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = RemoteServer::new(&format!("http://{}", silent.local_addr().unwrap()), None).unwrap();
         let (cluster, namespace) = ("prod".to_owned(), "shop".to_owned());

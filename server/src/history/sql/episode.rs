@@ -9,10 +9,10 @@ use crate::history::batch;
 use crate::history::rollout_span::{self, LONGEST_MILLIS};
 use crate::history::store::{Episode, EpisodeRecording, RecorderState, StoreError};
 
-/// The recorder may lack lines of this time before the last response of its cluster.
+/// The recorder may lack lines from this time before the last response of its cluster.
 const UNWRITTEN_MILLIS: Millis = 60_000;
-/// An open episode may lack lines of this time after its end, a little more than the recorder's longest time between two writes of one: with
-/// later lines it is written again, at the latest when its turn comes.
+/// An open episode may lack lines from this time after its end: a little more than the recorder's longest time between two
+/// writes. With later lines it is written again when its turn comes.
 const OVERDUE_MILLIS: Millis = 1_200_000;
 /// Statement of the open episodes of a cluster.
 const OPEN: &str =
@@ -28,7 +28,7 @@ pub fn write(
     for episode in episodes {
         super::write::write_episode_rows(database, cluster, episode)?;
         let Episode { uid, from_millis, to_millis, is_open, body, .. } = episode;
-        // A workload has one open episode: another writer began the others, or they were begun again.
+        // A workload has one open episode: the others were begun by another writer, or begun again.
         let others =
             "UPDATE episodes SET is_open = 0 WHERE cluster = $1 AND uid = $2 AND from_millis <> $3 AND is_open = 1";
         database.run(others, &[cluster.into(), uid.to_string().into(), (*from_millis).into()])?;
@@ -69,7 +69,7 @@ pub fn recorder_state(
     let open = database.rows(OPEN, &[cluster.into()])?;
     let episode = |(uid, from_millis, to_millis, body): (String, _, _, _)| {
         let (uid, is_open) = (uid_of(&uid)?, true);
-        let (row_before, row) = (None, None); // the next line makes its rows again
+        let (row_before, row) = (None, None); // the next line computes its rows again
         Ok(Episode { uid, from_millis, to_millis, is_open, row_before, row, body })
     };
     let open = open.into_iter().map(episode).collect::<Result<Vec<_>, StoreError>>()?;
@@ -77,8 +77,8 @@ pub fn recorder_state(
     Ok(RecorderState { snapshots, open, batches })
 }
 
-/// Returns the condition of batches after `$2`, and of those with lines that open episodes may lack. An episode may have had no line for a
-/// day, as that of a paused rollout: the log since then is not read for it.
+/// Returns the condition for batches after `$2`, and for those with lines that open episodes may lack. The episode of a paused
+/// rollout may have had no line for a day: the log since then is not read for it.
 fn unwritten() -> String {
     format!(
         "cluster = $1 AND (to_millis >= $2 OR EXISTS (SELECT 1 FROM episodes e
@@ -87,8 +87,8 @@ fn unwritten() -> String {
     )
 }
 
-/// Returns the recording of a row, cut out of its episode; `None` if that is not stored. It lasts until a later time if that is requested
-/// and possible.
+/// Returns the recording of a row, cut from its episode; `None` if the episode is not stored. It lasts until a later time if that
+/// is requested and possible.
 pub fn recording(
     database: &mut Connection,
     cluster: i64,
@@ -100,7 +100,7 @@ pub fn recording(
     let row = format!("SELECT {ROLLOUT} FROM rollouts r WHERE cluster = $1 AND uid = $2 AND number = $3");
     let row = database.row(&row, &[cluster.into(), uid.as_str().into(), number.into()])?;
     let Some(rollout) = row.and_then(read_rollout) else { return Ok(None) };
-    // The last episode that began before it.
+    // The last episode that began before the row.
     let row = "SELECT format, body, to_millis, is_open FROM episodes WHERE cluster = $1 AND uid = $2 AND from_millis <= $3 AND to_millis >= $4
          ORDER BY from_millis DESC LIMIT 1";
     let began_millis = rollout.started_millis;
@@ -115,10 +115,10 @@ pub fn recording(
     let heard_millis = database.number(heard, &[cluster.into()])?.unwrap_or_default();
     let last_millis = rollout.last_millis;
     let (from_millis, shown_millis) = rollout_span::shown_span(began_millis, rollout.ended_millis, last_millis);
-    // Between two episodes nothing happened.
+    // No change happened between two episodes.
     let rest_millis = if is_open != 0 { episode_to_millis } else { next.map_or(heard_millis, |next| next - 1) };
     let until_next = next.map_or(Millis::MAX, |next| next - 1);
-    // Some hours after its end, and before the next one.
+    // At most some hours after its end, and before the next one.
     let latest_millis = rollout.ended_millis.unwrap_or(began_millis + LONGEST_MILLIS) + LONGEST_MILLIS;
     let most_millis = latest_millis.min(last_millis.unwrap_or(Millis::MAX)).min(until_next).max(shown_millis);
     let until_millis = until_millis.filter(|until| *until <= most_millis);

@@ -1,4 +1,4 @@
-//! Filters of the index, as conditions of a statement: those of a search, and those of permissions.
+//! Filters of the index as conditions of a statement: for searches and for permissions.
 
 use timeline::episodes::Search;
 use timeline::{Uid, WorkloadKind};
@@ -9,7 +9,7 @@ use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::database::{Connection, Value};
 use crate::history::store::StoreError;
 
-/// Name of the cluster of a row; the table is called `r`.
+/// Name of a row's cluster; the table's alias is `r`.
 pub(super) const CLUSTER: &str = "(SELECT z.name FROM clusters z WHERE z.id = r.cluster)";
 const IN_CLUSTER: &str = "cluster IN (SELECT id FROM clusters WHERE name = {})";
 
@@ -18,9 +18,9 @@ pub(super) struct Filter {
     pub values: Vec<Value>,
 }
 
-/// Returns the ids of rollouts with trouble that a search finds because their episode went on at its begin: pods may fail for long after a
-/// rollout was complete. The trouble is that of the last rollout before. One statement looks for them, as a condition of each row would
-/// read the whole table.
+/// Returns the ids of rollouts with trouble whose episode was open at the start of the searched time: pods may fail long after a
+/// rollout was complete. The trouble is that of the last rollout before. A separate statement finds them, because a condition on
+/// each row would read the whole table.
 pub(super) fn lasting_trouble(database: &mut Connection, search: &Search) -> Result<Vec<i64>, StoreError> {
     let Some(from_millis) = search.from_millis else { return Ok(Vec::new()) };
     let rows = format!(
@@ -71,10 +71,10 @@ impl Filter {
         filter
     }
 
-    /// Adds the time of a search; the table is called `r`. `lasting` are the rollouts of [`lasting_trouble`].
+    /// Adds the time of a search; the table's alias is `r`. `lasting` are the rollouts of [`lasting_trouble`].
     pub fn within(mut self, search: &Search, lasting: &[i64]) -> Self {
         if let Some(from) = search.from_millis {
-            // An episode matches that went on then, whenever it began. An open one is not known to go on after the cluster's last response.
+            // An episode matches if it was open then, whenever it began. An open one counts only until the cluster's last response.
             let mut condition = format!(
                 "over_millis >= {{}} AND (over_millis < {OPEN_MILLIS} OR started_millis >= {{}}
                  OR (SELECT heard_millis FROM clusters h WHERE h.id = r.cluster) >= {{}})"
@@ -91,7 +91,7 @@ impl Filter {
         self
     }
 
-    /// Adds one workload.
+    /// Adds the condition for one workload.
     pub fn of_workload(mut self, (cluster, uid): &(&str, Uid)) -> Self {
         self.and(IN_CLUSTER, (*cluster).into());
         self.and("uid = {}", uid.to_string().into());
@@ -121,13 +121,13 @@ impl Filter {
         self.conditions.push_str(&format!(" AND ({})", allowed.join(" OR ")));
     }
 
-    /// Adds a condition; its value is `{}`.
+    /// Adds a condition; `{}` stands for its value.
     pub fn and(&mut self, condition: &str, value: Value) {
         let placeholder = self.placeholders([value]);
         self.conditions.push_str(&format!(" AND {}", condition.replace("{}", &placeholder)));
     }
 
-    /// Adds values; returns their placeholders, with commas.
+    /// Adds values; returns their placeholders, separated by commas.
     pub fn placeholders(&mut self, values: impl IntoIterator<Item = Value>) -> String {
         let first = self.values.len() + 1;
         self.values.extend(values);

@@ -1,4 +1,4 @@
-//! The tables, in statements that SQLite and PostgreSQL have in common.
+//! The tables, in statements for both SQLite and PostgreSQL.
 
 mod episode;
 mod filter;
@@ -21,11 +21,12 @@ use crate::database::{Connection, Schema, Value};
 pub(super) const SCHEMA: Schema =
     Schema { table: "_sqlx_migrations", migrations: &[include_str!("tables.sql"), include_str!("indexes.sql")] };
 
-/// Largest difference between the clocks of servers that observed the same.
+/// Largest difference between the clocks of servers with the same observations.
 pub(super) const CLOCKS_MILLIS: Millis = 1_000;
 
-/// The columns of a row for [`read_rollout`]; the table is called `r`. Its pods are kept while an episode has them: the last one that began
-/// before it, as there may be thousands. Those of a workload follow each other, but where two servers wrote them.
+/// Columns of a row for [`read_rollout`]; the table's alias is `r`. The row's pods are stored if an episode contains them: only
+/// the last episode that began before the row is checked, because there may be thousands. Episodes of a workload do not overlap,
+/// unless two servers wrote them.
 const ROLLOUT: &str = "rollout, started_millis, r.uid, number, first_available_millis, restarts,
      CASE WHEN (SELECT e.to_millis FROM episodes e WHERE e.cluster = r.cluster AND e.uid = r.uid
          AND e.from_millis <= r.started_millis + 1000 ORDER BY e.from_millis DESC LIMIT 1) >= r.started_millis
@@ -38,7 +39,7 @@ pub(super) fn clusters(database: &mut Connection) -> Result<Vec<i64>, StoreError
     Ok(database.rows::<(i64,)>("SELECT id FROM clusters", &[])?.into_iter().map(|(id,)| id).collect())
 }
 
-/// Returns the batches of a condition in their order.
+/// Returns the batches that meet a condition, in order.
 fn batches(database: &mut Connection, condition: &str, values: &[Value]) -> Result<Vec<Batch>, StoreError> {
     let rows = format!("SELECT from_millis, to_millis, format, body FROM batches WHERE {condition} ORDER BY seq");
     let rows: Vec<(Millis, Millis, i64, Vec<u8>)> = database.rows(&rows, values)?;
@@ -59,7 +60,7 @@ fn insert_batch(database: &mut Connection, cluster: i64, seq: i64, batch: &Batch
 fn read_rollout(row: RolloutRow) -> Option<EpisodeRow> {
     let (text, started_millis, _, number, first_available, restarts, is_kept, cluster, previous) = row;
     let rollout: EpisodeRow = serde_json::from_str(&text).ok()?;
-    // A later version may have written the one before in an unknown form.
+    // A later version may have written the previous row in an unknown form.
     let previous: serde_json::Value = serde_json::from_str(&previous).unwrap_or_default();
     Some(EpisodeRow {
         cluster,
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
     use crate::history::store::{Commit, Episode};
 
-    /// Returns the steps in which SQLite runs a statement.
+    /// Returns SQLite's query plan of a statement.
     pub(super) fn plan(database: &mut Connection, statement: &str, values: &[Value]) -> Vec<String> {
         let rows = database.rows::<(i64, i64, i64, String)>(&format!("EXPLAIN QUERY PLAN {statement}"), values);
         rows.unwrap().into_iter().map(|(.., step)| step).collect()

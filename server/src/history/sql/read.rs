@@ -1,4 +1,4 @@
-//! Reads for pages and operators, beside the writer.
+//! Reads for pages and operators, concurrent with the writer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,16 +15,16 @@ use crate::history::options::Location;
 use crate::history::sqlite::FILE;
 use crate::history::store::{Cursor, EpisodePage, EpisodeRecording, EpisodeSelector, StoreError};
 
-/// Readers at once; more wait.
+/// Number of concurrent readers; others wait.
 pub(crate) const READERS: usize = 4;
 const DAY_MILLIS: Millis = 24 * 3_600_000;
-/// Batches that are verified at a time, and episodes.
+/// Number of batches or episodes that are verified at a time.
 const AT_A_TIME: i64 = 200;
 const EPISODES_AT_A_TIME: i64 = 4;
-/// Statement of the namespaces of all rows.
+/// Statement that selects the namespaces of all rows.
 const NAMESPACES: &str = "SELECT DISTINCT c.name, r.namespace FROM rollouts r JOIN clusters c ON c.id = r.cluster";
 
-/// Reads the history. Each call may take a while.
+/// Reads the history. Each call may take some time.
 pub struct Reader(Source);
 
 enum Source {
@@ -54,7 +54,7 @@ pub struct Verification {
     pub others: u32,
     /// Lines in the log.
     pub lines: u32,
-    /// Damage, in words.
+    /// Descriptions of damaged data.
     pub damaged: Vec<String>,
 }
 
@@ -110,8 +110,8 @@ impl Reader {
         Ok(namespaces)
     }
 
-    /// Returns the recording of one episode of a workload; `None` if it is not stored. It lasts until a later time if that is requested
-    /// and possible.
+    /// Returns the recording of one episode of a workload; `None` if it is not stored. It lasts until a later time if that is
+    /// requested and possible.
     pub fn recording(
         &self,
         cluster: &str,
@@ -126,7 +126,7 @@ impl Reader {
         })
     }
 
-    /// Returns the workloads that have or had a UID.
+    /// Returns the workloads that have or had this UID.
     pub fn workloads(&self, uid: Uid) -> Result<Vec<Workload>, StoreError> {
         let rows = "SELECT DISTINCT c.name, r.namespace, r.workload FROM rollouts r JOIN clusters c ON c.id = r.cluster
              WHERE r.cluster IN (SELECT id FROM clusters) AND r.uid = $1 ORDER BY 1, 2, 3";
@@ -136,7 +136,7 @@ impl Reader {
         Ok(rows.map(workload).collect())
     }
 
-    /// Returns the rollouts of a workload, the last one first: of all, or of those up to the number `last`.
+    /// Returns the rollouts of a workload, the last one first: all, or those up to the number `last`.
     pub fn rollouts(
         &self,
         cluster: &str,
@@ -154,7 +154,7 @@ impl Reader {
         Ok(rows.into_iter().filter_map(read_rollout).collect())
     }
 
-    /// Returns the number and the begin of one episode of a workload.
+    /// Returns the number and the start of one episode of a workload.
     pub fn find(
         &self,
         cluster: &str,
@@ -200,8 +200,8 @@ impl Reader {
         })
     }
 
-    /// Returns the number of rollouts of each workload in a search, and the last ones of some workloads, in the order of `workloads`, each
-    /// the last one first.
+    /// Returns the number of rollouts of each workload in a search, and the last rollouts of some workloads, in the order of
+    /// `workloads`, the last one first.
     pub fn overview(
         &self,
         search: &Search,
@@ -231,10 +231,10 @@ impl Reader {
         })
     }
 
-    /// Verifies that everything can be read.
+    /// Verifies that all data can be read.
     ///
     /// # Errors
-    /// When the store cannot be read at all.
+    /// If the store cannot be read at all.
     pub fn verify(&self) -> Result<Verification, StoreError> {
         self.read(|database| {
             let mut count = |table: &str| -> Result<u32, StoreError> {
@@ -255,8 +255,8 @@ impl Reader {
     }
 }
 
-/// Returns the statement of one page, with one row more, and its values. Without a limit of the time, SQLite would sort all rows instead of
-/// reading the last ones. The other columns are read of the rows of the page alone.
+/// Returns the statement of one page, with one extra row, and its values. Without a time limit in it, SQLite would sort all rows
+/// instead of reading the last ones. The other columns are read only for the rows of the page.
 fn page_statement(mut filter: Filter, after: Option<Cursor>, most: u32) -> (String, Vec<Value>) {
     let until_millis = after.as_ref().map_or(Millis::MAX, |cursor| cursor.started_millis);
     filter.and("started_millis <= {}", until_millis.into());
@@ -272,7 +272,8 @@ fn page_statement(mut filter: Filter, after: Option<Cursor>, most: u32) -> (Stri
     (format!("SELECT {ROLLOUT} FROM rollouts r WHERE r.id IN ({page}) {order}"), values)
 }
 
-/// Returns the statement that counts rollouts and rows of each workload. Grouped by namespace, too, most searches read one index alone.
+/// Returns the statement that counts rollouts and rows of each workload. It also groups by namespace: then most searches read
+/// only one index.
 fn counts_statement(conditions: &str) -> String {
     format!(
         "SELECT {CLUSTER}, r.uid, sum(CASE WHEN kind = 'rollout' THEN 1 ELSE 0 END), count(*) FROM rollouts r
@@ -280,7 +281,7 @@ fn counts_statement(conditions: &str) -> String {
     )
 }
 
-/// Reads all bodies of a table, some at a time; returns the number of lines in them. Adds those that cannot be read, in words.
+/// Reads all bodies of a table in portions; returns their number of lines. Adds descriptions of unreadable ones.
 fn verify_bodies(
     database: &mut Connection,
     rows: &str,

@@ -1,4 +1,4 @@
-//! Tidies the store a little each time: joins small batches of the log, and evicts data that is too old or too much.
+//! Tidies the store in small steps: joins small batches of the log, and evicts data beyond the limits of age and size.
 
 use timeline::Millis;
 
@@ -8,12 +8,12 @@ use crate::history::batch::Batch;
 use crate::history::options::Limits;
 use crate::history::store::StoreError;
 
-/// Most rows that are evicted at a time.
+/// Largest number of rows that are evicted at a time.
 const AT_A_TIME: i64 = 500;
-/// Most episodes or batches of the log that are evicted for their size at a time.
+/// Largest number of episodes or batches that are evicted for size at a time.
 const BODIES_AT_A_TIME: i64 = 50;
 
-/// Tidies some clusters a little; `is_too_much` if the store is larger than its limit. `true` if there is more to do.
+/// Does one step of tidying for some clusters; `is_too_much`: the store exceeds its size limit. Returns whether there is more to do.
 pub fn tidy(
     database: &mut Connection,
     clusters: &[i64],
@@ -36,7 +36,7 @@ pub fn tidy(
     Ok(is_more)
 }
 
-/// Joins a run of small batches before the checkpoint into one. `true` if there was one.
+/// Joins a run of small batches before the checkpoint into one. Returns whether there was one.
 fn join(database: &mut Connection, cluster: i64, limits: &Limits) -> Result<bool, StoreError> {
     let joined = i64::try_from(limits.joined_bytes).unwrap_or(i64::MAX);
     let rows = "SELECT seq, length(body) FROM batches
@@ -47,7 +47,7 @@ fn join(database: &mut Connection, cluster: i64, limits: &Limits) -> Result<bool
     let between = [cluster.into(), first.into(), last.into()];
     database.transaction(|database| {
         let parts = batches(database, condition, &between)?;
-        // Damaged batches are left as they are.
+        // Damaged batches remain unchanged.
         let Some(whole) = join_batches(&parts) else { return Ok(false) };
         database.run(&format!("DELETE FROM batches WHERE {condition}"), &between)?;
         insert_batch(database, cluster, last, &whole)?;
@@ -55,7 +55,7 @@ fn join(database: &mut Connection, cluster: i64, limits: &Limits) -> Result<bool
     })
 }
 
-/// Returns the first and the last batch of the first run of small ones that is large enough, out of the numbers and sizes of all.
+/// Returns the first and the last batch of the first run of small batches that is large enough, from the numbers and sizes of all batches.
 fn first_run(sizes: &[(i64, i64)], joined: i64) -> Option<(i64, i64)> {
     let mut run: Option<(i64, i64)> = None;
     for (seq, size) in sizes {
@@ -68,7 +68,7 @@ fn first_run(sizes: &[(i64, i64)], joined: i64) -> Option<(i64, i64)> {
     None
 }
 
-/// Returns the lines of several batches as one; `None` if one of them is damaged.
+/// Joins the lines of several batches; `None` if one of them is damaged.
 fn join_batches(parts: &[Batch]) -> Option<Batch> {
     let text = parts.iter().map(|part| part.text().ok()).collect::<Option<String>>()?;
     let from_millis = parts.iter().map(|part| part.from_millis).min()?;
@@ -86,12 +86,12 @@ const HAS_LAST_OF_KIND: &str =
      AND r.number = (SELECT max(o.number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid AND o.kind = r.kind)
      AND e.from_millis <= r.started_millis + 1000 AND e.to_millis >= r.started_millis)";
 
-/// Narrows episodes to those that have settled: an open one is written again and again until it does.
+/// Limits a statement to settled episodes: an open one is written repeatedly until it settles.
 const NOT_OPEN: &str = "AND is_open = 0";
 
-/// Returns the statements that evict what is older than `$1` of some clusters, at most `$2` rows, the oldest ones first: of the log, of the
-/// episodes, which `of_episodes` may narrow, and of the index. SQLite has no statistics here, and would read all rows of the cluster by their
-/// workloads: `+` keeps it from that index, so that it reads the old ones by their time.
+/// Returns the statements that evict data of some clusters older than `$1`, at most `$2` rows, the oldest first: from the log,
+/// from the episodes, which `of_episodes` may limit, and from the index. SQLite has no statistics here, and would read all rows
+/// of the cluster by the index of workloads: `+` excludes that index, so that SQLite reads the old rows by their time.
 fn evict_statements(clusters: &str, of_episodes: &str) -> [String; 3] {
     let log = format!(
         "DELETE FROM batches WHERE id IN
@@ -109,7 +109,7 @@ fn evict_statements(clusters: &str, of_episodes: &str) -> [String; 3] {
     [log, episodes, rollouts]
 }
 
-/// Evicts some data that is too old. `true` if there may be more.
+/// Evicts some data beyond the age limit. Returns whether there may be more.
 fn evict_old(
     database: &mut Connection,
     clusters: &str,
@@ -125,8 +125,8 @@ fn evict_old(
     Ok(gone > 0)
 }
 
-/// Evicts some of the oldest data of the log before the checkpoints and of the episodes; rows of the index once nothing else can go. `true`
-/// if there may be more.
+/// Evicts some of the oldest data: of the log before the checkpoints, of the episodes, and rows of the index once nothing else
+/// can be evicted. Returns whether there may be more.
 fn evict_oldest(database: &mut Connection, clusters: &str) -> Result<bool, StoreError> {
     let log = format!(
         "FROM batches b JOIN checkpoints c ON c.cluster = b.cluster WHERE b.cluster IN ({clusters}) AND b.seq <= c.seq"

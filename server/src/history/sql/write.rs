@@ -26,7 +26,7 @@ pub fn cluster_id(database: &mut Connection, name: &str) -> Result<i64, StoreErr
 
 /// Writes a commit of a cluster.
 pub fn append(database: &mut Connection, cluster: i64, commit: &Commit) -> Result<(), StoreError> {
-    // Batches of before a checkpoint may all be gone, and those that follow it have higher numbers.
+    // All batches before a checkpoint may be evicted; later ones have higher numbers than the checkpoint.
     let last = "SELECT max(seq) FROM (SELECT max(seq) AS seq FROM batches WHERE cluster = $1 UNION ALL SELECT seq FROM checkpoints WHERE cluster = $1) known";
     let last = database.number(last, &[cluster.into()])?.unwrap_or_default();
     let seq = last + i64::from(commit.lines.is_some());
@@ -52,8 +52,8 @@ pub fn append(database: &mut Connection, cluster: i64, commit: &Commit) -> Resul
     super::episode::write(database, cluster, &commit.episodes, &commit.snapshots)
 }
 
-/// Writes the row of a rollout or another episode, under its number among those of its workload. The figures of its
-/// pods stay once it has ended. Restarts grow until its episode is over; later ones are not counted.
+/// Writes the row of a rollout or another episode, under its number within its workload. The counts of its pods do not change
+/// after its end. Restarts grow until its episode is over; later ones do not count.
 fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &EpisodeRow) -> Result<(), StoreError> {
     let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis, kind)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
@@ -70,7 +70,7 @@ fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &Epi
     let (trouble, losses) = (rollout.trouble(), rollout.losses_words().unwrap_or_default());
     let words = [namespace, named, images, change_cause, managed_by, trouble, &revision, passed, title, &losses];
     let words = words.join("\n").to_lowercase();
-    // The row shows no duration where a part was not observed: a search for long ones finds none.
+    // The row shows no duration if a part was not observed: a search for long rollouts does not find it.
     let known_millis = |ended: Millis| if rollout.is_part_unseen { 0 } else { (ended - started_millis).max(0) };
     let took = rollout.ended_millis.map_or(-1, known_millis);
     let over = match rollout.ended_millis {
@@ -100,19 +100,19 @@ fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &Epi
     ];
     database.run(row, &values)?;
     if rollout.is_deleted {
-        // Rows of a deleted workload are evicted for their age.
+        // Rows of a deleted workload are evicted by age.
         let all = "UPDATE rollouts SET is_deleted = 1 WHERE cluster = $1 AND uid = $2 AND is_deleted = 0";
         database.run(all, &[cluster.into(), uid.into()])?;
     }
     Ok(())
 }
 
-/// Writes the rows of an episode beside those of its rollouts, and removes the others that it had.
+/// Writes the rows of an episode other than those of its rollouts, and removes its earlier ones.
 pub fn write_episode_rows(database: &mut Connection, cluster: i64, episode: &Episode) -> Result<(), StoreError> {
     let uid = episode.uid.to_string();
     let span = [cluster.into(), uid.as_str().into(), episode.from_millis.into(), episode.to_millis.into()];
     let condition = "cluster = $1 AND uid = $2 AND kind <> 'rollout' AND started_millis >= $3 AND started_millis <= $4";
-    // An open one that another writer began, or that was begun again, goes on in this one.
+    // An open episode that another writer began, or that was begun again, continues in this one.
     let others = "DELETE FROM rollouts WHERE cluster = $1 AND uid = $2 AND kind <> 'rollout' AND over_millis = $3 AND NOT (started_millis >= $4 AND started_millis <= $5)";
     let [cluster_id, name, from, to] = span.clone();
     database.run(others, &[cluster_id, name, OPEN_MILLIS.into(), from, to])?;
@@ -141,8 +141,8 @@ fn revision_of(rollout: &EpisodeRow) -> i64 {
     i64::try_from(rollout.revision).unwrap_or(i64::MAX)
 }
 
-/// Returns the number of a rollout's row and what it has. Usually each rollout has a revision of its own. Only if newer ReplicaSets were
-/// deleted do several have the same: then it is the row whose time overlaps, and the nearest of these.
+/// Returns the number of a rollout's row and the row's content. Usually each rollout has its own revision. Several have the same
+/// only if newer ReplicaSets were deleted: then it is the row whose time overlaps, and the nearest of these.
 fn known_row(
     database: &mut Connection,
     cluster: i64,
@@ -164,24 +164,24 @@ fn known_row(
     ];
     let row: Option<(i64, Millis, String, String)> = database.row(row, &values)?;
     Ok(row.map(|(number, started_millis, cause, text)| {
-        // A later version may have written it in an unknown form.
+        // A later version may have written the row in an unknown form.
         let known = serde_json::from_str(&text).unwrap_or_else(|_| EpisodeRow { cause, ..rollout.clone() });
         (number, EpisodeRow { started_millis, ..known })
     }))
 }
 
-/// Adds what an earlier observation of a rollout knew: a process that begins to watch in the middle of it did not see its begin. Its last
-/// known cause and losses stay.
+/// Adds data from an earlier observation of a rollout: a process that starts in the middle of the rollout did not observe its
+/// start. Its last known cause and losses stay.
 fn with_known(rollout: &EpisodeRow, known: &EpisodeRow) -> EpisodeRow {
     let (first, second) =
         if known.started_millis < rollout.started_millis { (known, rollout) } else { (rollout, known) };
     let is_same_begin = second.started_millis - first.started_millis <= CLOCKS_MILLIS;
-    // A cause observed during the rollout says more than one of a superseded rollout. Pods that start after the fault
-    // is fixed may be an outage without a cause.
+    // A cause observed during the rollout takes precedence over one of a superseded rollout. Pods that start after the fault is
+    // fixed may be an outage without a cause.
     let is_last_word = names_fault(&rollout.cause) || !names_fault(&known.cause);
     let says_more = is_last_word && rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded;
     let is_news = !rollout.cause.is_empty() && (says_more || known.trouble().is_empty());
-    // The timeline forgets limits of long ago: then replicas and limits of a rollout that is over would be those of a later scaling.
+    // The timeline drops old limits: then replicas and limits of an ended rollout would be those of a later scaling.
     let has_final_limits = known.ended_millis.is_some() && known.ceiling.is_some();
     let with_limits = if has_final_limits { known } else { rollout };
     EpisodeRow {
@@ -191,8 +191,8 @@ fn with_known(rollout: &EpisodeRow, known: &EpisodeRow) -> EpisodeRow {
             Trigger::Unknown if is_same_begin => second.trigger,
             trigger => trigger,
         },
-        started_millis: first.started_millis, // the earliest observation is the nearest to its begin
-        // The timeline forgets gaps of long ago.
+        started_millis: first.started_millis, // the earliest observation is the closest to the start
+        // The timeline drops old gaps.
         is_part_unseen: known.is_part_unseen || rollout.is_part_unseen,
         has_gap: known.has_gap || rollout.has_gap,
         deadline_millis: known.deadline_millis.or(rollout.deadline_millis),
@@ -209,14 +209,14 @@ fn with_known(rollout: &EpisodeRow, known: &EpisodeRow) -> EpisodeRow {
     }
 }
 
-/// Returns the outcomes of a rollout in the index: a passed deadline stays one of them, whatever comes after.
+/// Returns the outcomes of a rollout in the index: a passed deadline remains one of them.
 fn outcome_names(rollout: &EpisodeRow) -> String {
     let passed = rollout.deadline_millis.filter(|_| rollout.outcome != Outcome::DeadlineExceeded);
     let outcomes = [Some(rollout.outcome), passed.map(|_| Outcome::DeadlineExceeded)];
     outcomes.into_iter().flatten().map(outcome_name).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the name of an outcome in the index; none is a part of another.
+/// Returns the name of an outcome in the index; no name is a part of another.
 pub fn outcome_name(outcome: Outcome) -> String {
     serde_json::to_value(outcome).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }
@@ -258,7 +258,7 @@ pub fn load(
     Ok(Some(StoredCluster { heard_millis, checkpoint, batches, recorder }))
 }
 
-/// Returns the objects before the log, or the part of it that is read, as a batch.
+/// Returns the objects before the log, or before the part of it that is read, as a batch.
 fn before_log(recorder: &RecorderState, before_millis: Millis) -> Option<Batch> {
     let open = recorder.open.iter().map(|episode| &episode.body);
     let bodies = recorder.snapshots.iter().map(|(_, body)| body).chain(open);

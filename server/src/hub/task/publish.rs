@@ -120,7 +120,7 @@ impl Hub {
         let frames = topic.listen();
         self.followed.extend(topic.deployment);
         self.topics.insert(workload, topic);
-        self.is_dirty = true; // the next publication removes topics that were deserted since the last one
+        self.is_dirty = true; // the next publication removes topics without followers
         (FirstFrame { frame, now_millis }, frames)
     }
 

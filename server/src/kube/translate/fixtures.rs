@@ -10,7 +10,7 @@ pub(crate) fn uid(number: u32) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }
 
-/// Returns the object of that number, with that owner as its controller.
+/// Returns the object with a number, with an owner as its controller.
 pub(crate) fn object(number: u32, owner: Option<(&str, u32)>, of: &Value) -> Value {
     let owners: Vec<Value> =
         owner.iter().map(|(kind, of)| json!({ "kind": kind, "controller": true, "uid": uid(*of) })).collect();

@@ -1,18 +1,18 @@
-//! Limits the parts of an object. The API server limits most objects as a whole only, so one part of them may have a
-//! megabyte, and each change of the object would store it.
+//! Limits the parts of an object. The API server limits most objects only as a whole, so one part may have a megabyte, which
+//! would be stored with each change of the object.
 
 use timeline::model::Event;
 
 use super::{LONGEST_CONDITION, MOST_CONTAINERS, Object, beginning};
 use crate::kube::decode::{self, Annotations};
 
-/// Most labels of a Deployment that are kept, in the order of their keys.
+/// Largest number of kept labels of a Deployment, in the order of their keys.
 const MOST_LABELS: usize = 128;
-/// Most owners of an object, and most scheduling gates of a pod and rules of a container, that are kept.
+/// Largest number of kept owners of an object, scheduling gates of a pod, and rules of a container.
 const MOST_PARTS: usize = 64;
 
 impl Object {
-    /// Returns the object with the beginning of its long texts and lists.
+    /// Returns the object with long texts and lists cut to their beginning.
     #[must_use]
     pub fn limit_parts(mut self) -> Self {
         match &mut self {
@@ -65,7 +65,7 @@ impl Object {
 
 fn limit_meta<L>(meta: &mut decode::Meta<L>) {
     limit_annotations(&mut meta.annotations);
-    meta.owner_references.sort_by_key(|owner| owner.controller != Some(true)); // it is the one that counts
+    meta.owner_references.sort_by_key(|owner| owner.controller != Some(true)); // the controller is the relevant owner
     meta.owner_references.truncate(MOST_PARTS);
     for owner in &mut meta.owner_references {
         limit_text(&mut owner.kind, Event::LONGEST);

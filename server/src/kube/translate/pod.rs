@@ -14,7 +14,7 @@ use super::{
 };
 use crate::kube::decode;
 
-/// Conditions of Kubernetes itself, with their status when all is well.
+/// Conditions of Kubernetes itself, with their normal status.
 const OWN_CONDITIONS: [(&str, &str); 7] = [
     ("PodScheduled", "True"),
     ("PodReadyToStartContainers", "True"),
@@ -24,7 +24,7 @@ const OWN_CONDITIONS: [(&str, &str); 7] = [
     ("DisruptionTarget", "False"),
     ("AllContainersRestarting", "False"),
 ];
-/// Most conditions of a pod that are kept.
+/// Largest number of kept conditions of a pod.
 const MOST_CONDITIONS: usize = 16;
 
 pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
@@ -65,8 +65,8 @@ pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
     })
 }
 
-/// Returns whether the kubelet starts a container again that ended with this exit code (`ContainerShouldRestart` in
-/// `pkg/api/v1/pod/util.go`). The policy of pods of a ReplicaSet is Always.
+/// Returns whether the kubelet restarts a container that ended with this exit code (`ContainerShouldRestart` in
+/// `pkg/api/v1/pod/util.go`). The policy of a ReplicaSet's pods is Always.
 fn is_started_again(spec: &decode::ContainerSpec, exit_code: i32) -> bool {
     let is_meant = |codes: &ContainerRestartRuleOnExitCodes| {
         let is_named = codes.values.iter().flatten().any(|code| *code == exit_code);
@@ -100,14 +100,14 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
     // A placeholder for a container that is not found hides the last observed end.
     let (now, last) = (terminated.as_ref(), status.last_state.terminated.as_ref());
     let ended = now.filter(|now| now.reason != STATUS_UNKNOWN).or(last).or(now);
-    // The kubelet counts a restart when it starts a container, so the present end is not yet followed by one. A placeholder is.
+    // The kubelet counts a restart when it starts a container, so the present end is not counted yet. A placeholder is.
     let is_restarted = status.restart_count.is_some_and(|count| count > 0);
     let is_since = now.is_some_and(|now| !matches!(now.reason.as_str(), STATUS_UNKNOWN | RESTARTING_ALL));
     let before_restart = last.filter(|_| is_restarted && is_since);
     let is_final =
         now.is_some_and(|ended| ended.reason != RESTARTING_ALL && !is_started_again(&spec, exit_code(ended)));
     let waits_for_image = match waiting {
-        // Before the kubelet resolved it, the status may lack it.
+        // Before the kubelet resolves the image, the status may lack it.
         Some(waiting) if is_image_reason(&waiting.reason) => {
             cut(if status.image.is_empty() { &spec.image } else { &status.image })
         }
@@ -137,7 +137,7 @@ fn exit(ended: &decode::Terminated) -> Exit {
         reason: ended.reason.clone(),
         message: if Exit::is_start_error(&ended.reason) { cut(&ended.message) } else { String::new() },
         finished_millis,
-        // The kubelet writes the epoch for a container that could not be started.
+        // The kubelet writes the epoch for a container that could not start.
         ran_millis: finished_millis
             .zip(millis(ended.started_at.as_deref()).filter(|start| *start > 0))
             .map(|(end, start)| end.saturating_sub(start).max(0)),
@@ -148,8 +148,8 @@ fn exit_code(ended: &decode::Terminated) -> i32 {
     ended.exit_code.and_then(|code| i32::try_from(code).ok()).unwrap_or(0)
 }
 
-/// Adds the names of scheduling gates to Kubernetes' message, which leaves them out. Returns `None` once the gates are removed: the
-/// condition stays until the scheduler writes another one, and does not apply any more.
+/// Adds the names of scheduling gates to Kubernetes' message, which omits them. Returns `None` once the gates are removed: the
+/// condition remains until the scheduler writes another one, but no longer applies.
 fn with_gates(mut told: Condition, gates: &[PodSchedulingGate]) -> Option<Condition> {
     if told.reason == GATED {
         if gates.is_empty() {

@@ -70,7 +70,7 @@ fn the_end_before_the_last_restart_is_read_beside_a_later_one() {
     assert_eq!(ends(2, ended(0, "Completed"), crashed()), [Some(0), Some(3)]);
     assert_eq!(ends(2, json!({ "waiting": { "reason": "CrashLoopBackOff" } }), crashed()), [Some(3), None]);
     assert_eq!(ends(0, crashed(), json!({})), [Some(3), None]);
-    // These are counted as restarts together with the end.
+    // Counted as restarts together with the end.
     assert_eq!(ends(2, ended(137, "ContainerStatusUnknown"), crashed()), [Some(3), None]);
     assert_eq!(ends(2, ended(137, "RestartingAllContainers"), crashed()), [Some(137), None]);
 }
@@ -232,7 +232,7 @@ fn a_pod_whose_scheduling_gates_are_removed_is_not_gated_any_more() {
     assert_eq!(reason("Unschedulable", json!([])), Some("Unschedulable".to_owned()));
 }
 
-/// API servers before 1.34 write `"creationTimestamp": null`, later ones leave it out.
+/// API servers before 1.34 write `"creationTimestamp": null`; later ones omit it.
 #[test]
 fn a_template_is_the_same_for_an_older_and_a_newer_api_server() {
     let templates = |created: Value, version: &str| {

@@ -1,4 +1,4 @@
-//! The list of a watch: streamed where the API server does that, in pages otherwise. Objects go to the hub page by page.
+//! The list of a watch: streamed if the API server supports that, otherwise in pages. Objects go to the hub page by page.
 //!
 //! ```text
 //!   stream (sendInitialEvents) ── bookmark `initial-events-end` ──► complete
@@ -25,15 +25,14 @@ use crate::kube::liveness;
 use crate::kube::stream::{Stream, WatchEnd};
 use crate::kube::translate::Object;
 
-/// A first list that takes longer than this tells how far it is, and how often.
+/// Time after which a first list reports its progress, and the interval of reports.
 const PROGRESS_AFTER: Duration = Duration::from_secs(2);
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
-/// Longest time of a list that is streamed, in seconds: the server ends one that goes on.
+/// Longest time of a streamed list, in seconds: then the server ends it.
 const STREAM_SECONDS: u32 = 600;
 
 impl Watch {
-    /// Reads a list, or the pages of one that are still to come, until a request fails or the list is complete. Returns where to
-    /// watch from.
+    /// Reads a list, or its remaining pages, until a request fails or the list is complete. Returns the position from which to watch.
     pub(super) async fn list(&mut self) -> Result<Option<String>, HubGone> {
         self.seen_relists = *self.cluster.relist_requests.borrow();
         // Nothing of the list was read before a loss of connections.
@@ -78,7 +77,7 @@ impl Watch {
                 }
                 Err(error) => {
                     let wait = Self::count_failure(&self.cluster, &mut list.backoff);
-                    // It begins again at once, but not again and again. Failures before it were waited for already.
+                    // It begins again at once, but not repeatedly. Earlier failures have had their waits.
                     let wait = if list.is_forgotten_first(&error) { Duration::ZERO } else { wait };
                     self.list = Some(list.after_failure(&error));
                     self.report_failure("list", &error, wait).await?;
@@ -88,7 +87,7 @@ impl Watch {
         }
     }
 
-    /// Reads a list as one stream. Where that does not work, the list is asked for in pages next.
+    /// Reads a list as one stream. If that fails, the list is requested in pages next.
     async fn list_by_stream(&mut self) -> Result<Option<String>, HubGone> {
         let mut streamed = StreamedList::new();
         let ended = match self.read_stream(&mut streamed).await? {
@@ -124,8 +123,8 @@ impl Watch {
         Ok(None)
     }
 
-    /// Returns where to watch from, or why the stream came to nothing; `None` where the server did not say where the objects of the
-    /// start end: no line came for a while, or no new object for as long as a page may take, or all of its time passed.
+    /// Returns the position from which to watch, or why the stream failed; `None` if the server did not mark the end of the
+    /// initial objects: no line came for a while, no new object for as long as a page may take, or the stream's time was over.
     async fn read_stream(&mut self, streamed: &mut StreamedList) -> Result<Result<String, Option<WatchEnd>>, HubGone> {
         let (namespace, silence) = (self.namespace.as_deref(), self.cluster.pace().answer);
         let liveness = self.liveness.clone();
@@ -172,18 +171,18 @@ impl Watch {
         }
     }
 
-    /// Puts a page into the queue, once there is room for it.
+    /// Sends a page to the queue, once there is room for it.
     async fn send_page(&mut self, earlier: &mut Vec<Uid>, objects: Vec<Object>) -> Result<(), HubGone> {
         let permit = self.lists.pages.clone().acquire_owned().await.map_err(|_| HubGone)?;
         earlier.extend(objects.iter().filter_map(|object| object.uid().ok()));
-        // Not the last word yet: until the list is complete, it tells nothing of what is gone.
+        // An incomplete list does not show which objects are gone.
         let at_millis = self.cluster.now_millis();
         let (kind, namespace) = (self.kind, self.namespace.clone());
         self.send(SourceEvent::Page { kind, namespace, objects, at_millis, permit }).await
     }
 
-    /// Tells how far the first list is, at most once a second, once it takes longer than people wait without a word; of another one
-    /// that it goes on, where its last page failed.
+    /// Reports the progress of the first list, at most once a second, after it has taken noticeably long. For a later list
+    /// reports that it continues after a failed page.
     async fn send_progress(&mut self, began: Instant, objects: usize) -> Result<(), HubGone> {
         const LISTING: &str = "loading what was missed";
         let is_first = self.seen_until.is_none();
@@ -211,7 +210,7 @@ impl Watch {
         self.seen_until = self.seen_until.or(Some(at_millis));
         let (kind, namespace) = (self.kind, self.namespace.clone());
         self.send(SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis }).await?;
-        // Where lists are allowed and watches are not, only a watch that works says that all is well.
+        // If lists are allowed and watches are not, only a working watch proves that all is well.
         if self.health != Some(Health::Forbidden { verb: "watch" }) {
             self.send_health(Health::Live).await?;
         }
@@ -225,7 +224,7 @@ struct StreamedList {
     earlier: Vec<Uid>,
     /// The objects since then.
     objects: Vec<Object>,
-    /// UIDs of all of them, without those that were deleted while the list was streamed.
+    /// UIDs of all these objects, without those that were deleted while the list was streamed.
     existing: BTreeSet<Uid>,
 }
 
@@ -241,14 +240,14 @@ impl StreamedList {
         is_new
     }
 
-    /// Removes an object that was deleted. A whole namespace may be: the lists are cleaned once, not for each of them.
+    /// Removes a deleted object. The lists are filtered once later, not for each object: a whole namespace may be deleted.
     fn remove(&mut self, object: &Object) {
         if let Ok(uid) = object.uid() {
             self.existing.remove(&uid);
         }
     }
 
-    /// Takes the objects that the hub has not yet.
+    /// Takes the objects that the hub does not have yet.
     fn take_objects(&mut self) -> Vec<Object> {
         let mut objects = std::mem::take(&mut self.objects);
         objects.retain(|object| object.uid().is_ok_and(|uid| self.existing.contains(&uid)));

@@ -42,7 +42,7 @@ fn description_below(base: &str) -> String {
 pub(super) async fn deployments(view: ClientView) -> Response {
     view.throttle().await;
     let clusters = view.hubs().map(async |hub| {
-        let connection = connection(&view, hub); // before the list: what a list lacks was not live yet
+        let connection = connection(&view, hub); // read first, so that an incomplete list is not reported as live
         let list = view.list(hub).await;
         let deployments: Vec<_> = list
             .iter()
@@ -72,7 +72,7 @@ pub(super) async fn timeline(view: ClientView, NamedWorkload(workload): NamedWor
         false => format!("This server does not watch cluster {cluster:?}."),
     };
     if workload.uid.is_none() || workload.rollout.is_none() {
-        view.throttle().await; // a document has all that is known of a Deployment; that of a kept rollout waits with it
+        view.throttle().await; // documents are large; `hub_at` throttles stored rollouts
     }
     let hub = view.hub_at(&workload, None).await.map_err(|lost| lost_rollout(&view, &lost, unknown()))?;
     let kind = kind.name();

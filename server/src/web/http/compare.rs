@@ -23,7 +23,7 @@ pub(super) async fn page(
     request: Request,
 ) -> Response {
     let view = &view;
-    view.throttle().await; // some of it is assessed in the hub's task
+    view.throttle().await; // the hub's task assesses some of it
     let name = safe(&workload.name);
     let compared = async {
         let (revision, with) = (asked_for.parse::<u64>("revision")?, asked_for.parse::<u64>("with")?);

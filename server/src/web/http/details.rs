@@ -52,7 +52,7 @@ pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &
 
 pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     if !view.has_history() {
-        view.throttle().await; // all of them are assessed in the hub's task
+        view.throttle().await; // the hub's task assesses all of them
     }
     let missing = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let all = past_rollouts(view, asked_for).await.unwrap_or_default();

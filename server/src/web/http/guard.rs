@@ -155,7 +155,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
     let is_public = is_public_picture(rollcast, &request);
     let address = address(request.uri());
     let authenticated = match is_public {
-        true => Ok((Viewer::anonymous(), false)), // all clients get the same response, with a session or without
+        true => Ok((Viewer::anonymous(), false)), // all clients get the same response, with or without a session
         false => rollcast.authenticate(request.headers(), client.peer, client.address).await,
     };
     let (viewer, is_link_over) = match authenticated {
@@ -172,7 +172,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
     };
     let name = viewer.audit_name();
     let renewed = match (&viewer.link, &rollcast.site.shares) {
-        _ if is_public => None, // others may be handed the same answer by a cache
+        _ if is_public => None, // a cache may send the same response to other clients
         (Some(_), Some(shares)) => shares.renewed_cookie(request.headers()),
         _ => rollcast.site.auth.renewed_cookie(request.headers()),
     };

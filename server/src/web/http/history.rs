@@ -41,7 +41,7 @@ fn unwritten_notice(view: &ClientView, mut unwritten: Option<Unwritten>, stamp: 
 
 pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddress, request: Request) -> Response {
     let view = &view;
-    view.throttle().await; // one search may read all that is kept
+    view.throttle().await; // one search may read the whole history
     let now_millis = clock::now_millis();
     let HistoryQuery { search, zone, after } = match history_query(&address, now_millis) {
         Ok(asked) => asked,
@@ -63,7 +63,7 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
     let unwritten = unwritten_notice(view, archive.unwritten.borrow().clone(), in_zone);
     let turn = view.history_turn().await;
     let read = archive.read(move |reader| {
-        let _turn = turn; // its client may have left
+        let _turn = turn; // held even if the client has left
         // The strip shows all days, whichever was requested.
         let days = reader.days(&asked, &permissions, days)?;
         let found = reader.search(&asked, &permissions, after, LINES)?;
@@ -141,7 +141,7 @@ pub(super) async fn json(view: ClientView, RequestAddress(address): RequestAddre
     let archive = view.archive().ok_or_else(none)?;
     let (permissions, turn) = (view.permissions().clone(), view.history_turn().await);
     let found = archive.read(move |reader| {
-        let _turn = turn; // its client may have left
+        let _turn = turn; // held even if the client has left
         reader.search(&search, &permissions, after, limit)
     });
     let found = found.await;

@@ -95,7 +95,7 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
     let target = match snapshot.deployment {
         Some(_) if named.is_present() => LinkTarget::Live,
         Some(uid) => known_target(view, &hub, &workload, (uid, named), snapshot.now_millis).await,
-        None if named.uid.is_none() => LinkTarget::Live, // the page waits for it
+        None if named.uid.is_none() => LinkTarget::Live, // the page waits for the Deployment
         None => {
             let why = format!(
                 "Rollcast knows no Deployment {name} in {} with this UID: its history has expired, or it never existed.",
@@ -184,7 +184,7 @@ async fn stored_link(
 ) -> Result<Option<String>, StoreError> {
     let Some(uid) = named.uid.or(known).filter(|_| workload.rollout.is_none()) else { return Ok(None) };
     if named.at_millis.is_some_and(|at| at > now_millis) {
-        return Ok(None); // that time has not come yet
+        return Ok(None); // that time is in the future
     }
     let sought = match (named.at_millis, named.revision) {
         (Some(at_millis), _) => EpisodeSelector::At(at_millis),
@@ -255,7 +255,7 @@ impl KnownLink<'_> {
         let (page, uid) = (self.page(), deployment.uid);
         let at = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision);
         match at.map(|at| rollout::last_moment_millis(model, deployment, at)) {
-            Some(None) => LinkTarget::Live, // it is the current one
+            Some(None) => LinkTarget::Live, // it is the current revision
             Some(Some(at_millis)) => {
                 let at_millis = at_millis.max(deployment.known_since_millis());
                 LinkTarget::Redirect(format!("{page}?uid={uid}&revision={revision}&at={at_millis}"))

@@ -60,14 +60,14 @@ const PER_KIND: [PerKind; 3] = [
 ];
 
 pub(super) async fn metrics(view: ClientView) -> Response {
-    view.throttle().await; // there may be a histogram for each Deployment
+    view.throttle().await; // there may be one histogram per Deployment
     let mut registry = Registry::default();
     let lists = join_all(view.hubs().map(|hub| view.list(hub))).await;
     registry.register_collector(Box::new(Figures { view, lists }));
     let mut told = String::new();
     match text::encode(&mut told, &registry) {
         Ok(()) => ([(header::CONTENT_TYPE, MEDIA_TYPE)], told).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(), // a string takes whatever is written to it
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(), // writing to a string cannot fail
     }
 }
 

@@ -42,14 +42,14 @@ pub(super) async fn picture(view: &ClientView, workload: &Workload, format: Imag
             ImageFormat::Svg => Ok(Bytes::from(svg)),
             ImageFormat::Png => {
                 let drawing = tokio::task::spawn_blocking(move || {
-                    let _turn: DrawPermit = turn; // the request may have been cancelled
+                    let _turn: DrawPermit = turn; // held even if the request was cancelled
                     pixels(&svg)
                 });
                 drawing.await.ok().flatten().map(Bytes::from).ok_or(PreviewError::Failed)
             }
         }
     };
-    let _turn = view.moment_turn().await; // who asks for many leaves places to others
+    let _turn = view.moment_turn().await; // limits the concurrent requests of each client
     match view.rollcast().previews.get_or_draw((workload.clone(), part.cloned(), format), draw).await {
         Ok(drawn) => image(format, drawn),
         Err(PreviewError::Unknown) => not_found(),

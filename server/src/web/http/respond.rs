@@ -1,4 +1,4 @@
-//! Responses that several handlers make: rendered pages, refusals, errors of the API, and what the audit log records.
+//! Shared responses of several handlers: rendered pages, refusals, API errors, and entries of the audit log.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::web::state::Rollcast;
 
 pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is still valid. Trying again in a moment.";
 
-/// A refused request: status and reason. As a response it is an error of the API.
+/// A refused request: status and reason. The response is an API error.
 pub(super) struct Refusal(pub(super) StatusCode, pub(super) String);
 
 impl IntoResponse for Refusal {
@@ -48,12 +48,12 @@ impl From<HubEnded> for Refusal {
     }
 }
 
-/// An entry of the audit log about sign-in or links, which a response carries to the guard.
+/// An entry of the audit log about sign-in or links, which a response passes to the guard.
 #[derive(Clone)]
 pub(super) struct AuditEntry {
     pub(super) who: Arc<str>,
     pub(super) did: &'static str,
-    /// The address of the action, or its object.
+    /// The path of the action, or its object.
     pub(super) at: String,
 }
 
@@ -90,7 +90,7 @@ pub(super) async fn refuse_not_found(view: &ClientView, why: String, request: Re
     refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await
 }
 
-/// Renders a page that says what is wrong with an address, and where to go instead.
+/// Renders a page that explains the problem with an address, and links elsewhere.
 pub(super) async fn refuse(
     view: &ClientView,
     refusal: impl Into<Refusal>,
@@ -98,7 +98,7 @@ pub(super) async fn refuse(
     request: Request,
 ) -> Response {
     let Refusal(status, why) = refusal.into();
-    // What was asked for is what is wrong with it, more often than the path.
+    // Names path and query, because the query is wrong more often than the path.
     let asked = safe(&at(request.uri().path_and_query().map_or("/", |asked| asked.as_str())));
     let is_silent = view.permissions().is_silent();
     let status = if is_silent { StatusCode::SERVICE_UNAVAILABLE } else { status };
@@ -106,13 +106,13 @@ pub(super) async fn refuse(
     let shell = move |build| app::shell::refusal(title, asked.clone(), why.clone(), instead.clone(), build);
     let mut response = render_static(view, status, request, shell).await;
     if is_silent {
-        // It may be there, and be shown as soon as the cluster says so.
+        // It may exist, and appear as soon as the cluster confirms the permission.
         response.headers_mut().insert(header::REFRESH, HeaderValue::from_static("5"));
     }
     response
 }
 
-/// Renders a page in which no program runs.
+/// Renders a page without a program.
 pub(super) async fn render_static<V: IntoView + 'static>(
     view: &ClientView,
     status: StatusCode,
@@ -131,8 +131,8 @@ pub(super) async fn render_static<V: IntoView + 'static>(
     render_bare(view.rollcast(), status, request, shell).await
 }
 
-/// Returns what pages know of their viewer: who it is, which pages it can open, and the playground as its strip shows it
-/// now, if there is one.
+/// Returns the contexts of pages about their viewer: the identity, the pages that it can open, and the present state of the
+/// playground's strip, if there is a playground.
 fn contexts(view: &ClientView) -> (Audience, Site, Option<Playground>) {
     let audience = view.rollcast().audience(view.viewer());
     let has_links = matches!(audience, Audience::Known { can_share: true, .. });
@@ -167,7 +167,7 @@ pub(super) async fn render(view: &ClientView, payload: Payload, status: StatusCo
     render_bare(view.rollcast(), status, request, shell).await
 }
 
-/// Sends the page's content security policy: what its markup may run carries the nonce of this answer.
+/// Sets the page's content security policy: scripts and styles of its markup carry the nonce of this response.
 fn set_policy() {
     if let (Some(nonce), Some(response)) = (leptos::nonce::use_nonce(), use_context::<ResponseOptions>())
         && let Ok(policy) = HeaderValue::from_str(&policy(&format!("'nonce-{nonce}'")))
@@ -176,9 +176,9 @@ fn set_policy() {
     }
 }
 
-/// Returns the content security policy: only this server's own files, and in a page only markup with its nonce. Markup
-/// goes through the policy of `theme.js` (Trusted Types, in browsers that have them): none of it may run anything.
-/// Pages know errors of this server by this header, and take others for those of a proxy.
+/// Returns the content security policy: only this server's own files, and in a page only markup with its nonce. Markup goes
+/// through the policy of `theme.js` (Trusted Types, in browsers that support them), and cannot run scripts. Pages recognise
+/// errors of this server by this header, and treat others as those of a proxy.
 pub(super) fn policy(nonce: &str) -> String {
     format!(
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' {nonce}; style-src 'self' {nonce}; connect-src 'self'; \
@@ -199,8 +199,7 @@ pub(super) fn lost_rollout(view: &ClientView, lost: &OpenError, unknown: impl In
     }
 }
 
-/// Status and text for unreadable history. The reason is for viewers who see everything: it may name a database or a
-/// folder.
+/// Returns status and text for unreadable history. Only viewers who see everything get the reason: it may name a database or a folder.
 pub(super) fn unreadable_history(view: &ClientView, why: &StoreError) -> Refusal {
     let text = if view.sees_all() {
         format!("Cannot read the history: {}.", safe(&why.to_string()))

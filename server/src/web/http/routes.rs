@@ -73,7 +73,7 @@ fn handler(route: Route) -> MethodRouter<Arc<Rollcast>> {
 
 /// Creates the router of all requests, behind one guard.
 pub fn router(rollcast: Arc<Rollcast>) -> Router {
-    let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
+    let _ = any_spawner::Executor::init_tokio(); // fails only if it is already initialised
     // Fonts are compressed already, as pictures are.
     let worthwhile = DefaultPredicate::new().and(NotForContentType::const_new("font/"));
     let compression = CompressionLayer::new().quality(CompressionLevel::Precise(COMPRESSION)).compress_when(worthwhile);

@@ -230,7 +230,7 @@ pub(super) async fn refuse_other_pages(
 /// must name that one.
 fn is_within(part: &LinkScope, address: &Address) -> bool {
     match address.route {
-        Route::Stream => return true, // the view checks what is followed there
+        Route::Stream => return true, // the view checks each subscription
         Route::Workload | Route::Pod | Route::Revision | Route::ApiTimeline => {}
         Route::Badge | Route::PreviewSvg | Route::PreviewPng => {}
         // The file of a rollout has what its page has. Recordings come from the history, which such a link does not open.

@@ -209,7 +209,7 @@ async fn current_rollout(view: &ClientView, workload: Workload) -> Option<(Uid, 
 
 async fn make_link(view: &ClientView, form: &ShareForm, origin: &str) -> Result<(Share, String), Refusal> {
     let shares = shares(view)?;
-    view.throttle().await; // what was made and taken away takes a place for a while, too
+    view.throttle().await; // a revoked link takes room for a while, too
     let to = local(&form.to);
     let (scope, to) = scope_of(view, &to).await?;
     let lasts = if form.lasts.is_empty() { "1d" } else { &form.lasts };

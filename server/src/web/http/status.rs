@@ -1,4 +1,4 @@
-//! `/status` and `/api/v1/status`: how each cluster is reached and watched, as far as the viewer may see it.
+//! `/status` and `/api/v1/status`: connection and watches of each cluster, as far as the viewer may see them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -52,7 +52,7 @@ pub(super) async fn json(view: ClientView) -> Result<Json<StatusPayload>, Refusa
 }
 
 async fn gather(view: &ClientView) -> Result<StatusPayload, HubEnded> {
-    // At once: a busy hub does not hold up the questions to the others.
+    // Concurrently: a busy hub does not delay the requests to the others.
     let clusters = try_join_all(view.hubs().map(|hub| cluster(view, hub))).await?;
     let rollcast = view.rollcast();
     let server = view.sees_all().then(|| ServerStatus {
@@ -67,7 +67,7 @@ async fn gather(view: &ClientView) -> Result<StatusPayload, HubEnded> {
 }
 
 async fn cluster(view: &ClientView, hub: &Handle) -> Result<ClusterStatus, HubEnded> {
-    // Before the hub is asked: it takes what is in the queue first.
+    // Read before the request to the hub, because the hub handles its queue first.
     let (queued, queue_capacity) = hub.queue().unzip();
     let watches = hub.read(|reader| reader.watches.clone()).await?;
     let (told, now_millis) = (view.connection(hub), hub.now_millis());
@@ -98,8 +98,8 @@ async fn cluster(view: &ClientView, hub: &Handle) -> Result<ClusterStatus, HubEn
     Ok(ClusterStatus { name: hub.name().to_owned(), connection, words, advice, now_millis, figures, kinds })
 }
 
-/// Returns the worst state of the watches of a kind. A namespace that is forbidden is named, though others are watched.
-/// Errors are for viewers who see all of the cluster; others get the connection state alone.
+/// Returns the worst state of the watches of a kind. Names a forbidden namespace even if others are watched. Errors are for
+/// viewers who see the whole cluster; others get only the connection state.
 fn kind_status(kind: Kind, watches: &[&Health], sees_all: bool, connection: &ConnectionStatus) -> KindStatus {
     let refused = watches.iter().find_map(|health| match health {
         Health::Forbidden { verb } => Some(*verb),

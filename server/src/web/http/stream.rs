@@ -46,7 +46,7 @@ pub(super) async fn upgrade(
         Some(Extension(view)) => upgrade.on_upgrade(move |socket| async move {
             let (out, inbox) = socket.split();
             session::serve_over(out, inbox, view, credentials).await;
-            drop(client); // counted until now
+            drop(client); // the client counts until here
         }),
         // A page cannot read why a stream was refused, but can read why an open one was closed.
         None => upgrade.on_upgrade(session::refuse),

@@ -51,7 +51,7 @@ async fn next_change(changes: &mut [ClusterChanges]) {
     if all.is_empty() {
         return std::future::pending().await;
     }
-    let _ = select_all(all).await; // hubs end only when the program does
+    let _ = select_all(all).await; // hubs end only with the program
 }
 
 /// Most different lists at once, and the text for a client that would follow one more.
@@ -232,7 +232,7 @@ impl Listings {
         loop {
             let is_time = async {
                 tokio::time::sleep(CHOOSE_EVERY).await;
-                let _ = tokio::time::timeout(CHOOSE_AGAIN, next_change(&mut changes)).await; // either way it is time
+                let _ = tokio::time::timeout(CHOOSE_AGAIN, next_change(&mut changes)).await; // choose after a change or after the timeout
                 self.choosing_time.lock().await
             };
             tokio::select! {
@@ -253,7 +253,7 @@ impl Listings {
                     let again = Arc::new(choose_visible(&key.0, &key.1, &self.published(&key.1, &changes)));
                     chosen.send_if_modified(|known| {
                         let is_changed = !known.is_like(&again);
-                        *known = again; // also without a change it has newer clocks
+                        *known = again; // also without a change, for newer clocks
                         is_changed
                     });
                     pause(&mut choosing_time, began.elapsed()).await;
@@ -279,7 +279,7 @@ fn cluster_state(hub: &Handle, seen: &ClusterPermissions) -> ClusterState {
         accent: hub.accent,
         connection: seen.of_connection(hub.connection().borrow().clone()),
         now_millis: hub.now_millis(),
-        has_deployments: false, // told with the list
+        has_deployments: false, // sent with the list
     }
 }
 

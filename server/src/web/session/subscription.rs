@@ -32,7 +32,7 @@ impl Subscription {
             Self::Nothing | Self::Unknown(_) => std::future::pending().await,
             Self::List(listed) => loop {
                 tokio::time::sleep_until(listed.not_before).await;
-                listed.changed().await.map_err(|_| SessionEnd::Broken)?; // the viewer connects again in a moment
+                listed.changed().await.map_err(|_| SessionEnd::Broken)?; // the viewer reconnects
                 if let Some(bytes) = listed.delta() {
                     return Ok(Update::Frame(bytes));
                 }
@@ -68,7 +68,7 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
         let view = &self.view;
         let workload = match &mut self.subscription {
             Subscription::List(listed) => {
-                listed.choice.leave(); // something else may be visible now
+                listed.choice.leave(); // other rows may be visible now
                 let scope = listed.scope();
                 return self.begin_following(scope, None).await;
             }
@@ -97,7 +97,7 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
 
     /// Follows a scope as far as the view shows it. Nothing is sent that became hidden while it was computed.
     pub(super) async fn follow(&mut self, scope: Scope, since: Option<Position>) -> Result<(), SessionEnd> {
-        self.moment = Fuse::terminated(); // it is one of the last subscription, which may be hidden now
+        self.moment = Fuse::terminated(); // it belongs to the last subscription, which may be hidden now
         let before = std::mem::replace(&mut self.subscription, Subscription::Nothing);
         self.subscription = match scope {
             Scope::Nothing => Subscription::Nothing,
@@ -124,7 +124,7 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
                 listed
             }
             before => {
-                drop(before); // its place is free
+                drop(before); // frees its place for the new one
                 let choice = self.view.follow(&query).await;
                 Box::new(FollowedList::new(query, window, choice))
             }
@@ -165,14 +165,14 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
             self.send_state(&workload, ConnectionState::OtherNamespaces).await?;
             return Ok(Subscription::Nothing);
         }
-        drop(before); // its seat is free
+        drop(before); // frees its seat for the new one
         // Without a free seat the viewer connects again in a moment, as after a broken connection.
         let hub = self.view.subscribe_to(hub).ok_or(SessionEnd::Broken)?;
         let (first, followed) = hub.follow(workload, since).await.map_err(|_| SessionEnd::Broken)?;
         if self.permissions.has_changed().unwrap_or(true) {
             let shared = self.view.clone().with_permissions(self.permissions.borrow().clone());
             if self.view.can_see(&followed.workload) && !shared.can_see(&followed.workload) {
-                return Err(SessionEnd::Broken); // the review is made when they connect again
+                return Err(SessionEnd::Broken); // the permission is reviewed when the viewer reconnects
             }
         }
         self.send_first(first).await?;
@@ -187,7 +187,7 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
 
     /// Sends the first frame of a subscription. The heartbeat carries the time: that of a shared snapshot may be older.
     pub(super) async fn send_first(&mut self, first: FirstFrame) -> Result<(), SessionEnd> {
-        let _place = self.view.queue_bytes(first.frame.len()).ok_or(SessionEnd::Broken)?; // as an answer
+        let _place = self.view.queue_bytes(first.frame.len()).ok_or(SessionEnd::Broken)?; // counts like a response
         send(self.out, Message::Binary(first.frame)).await?;
         send_frame(self.out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await
     }

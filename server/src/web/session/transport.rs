@@ -20,13 +20,13 @@ pub(super) enum SessionEnd {
 /// Closes the stream with a code and a reason of at most 123 bytes.
 pub(super) async fn close_with(out: &mut (impl Sink<Message> + Unpin), code: u16, reason: String) {
     let frame = CloseFrame { code, reason: reason.into() };
-    let _ = tokio::time::timeout(SEND_LIMIT, out.send(Message::Close(Some(frame)))).await; // it may be gone
+    let _ = tokio::time::timeout(SEND_LIMIT, out.send(Message::Close(Some(frame)))).await; // the viewer may be gone
     close(out).await;
 }
 
 /// Closes the stream. A viewer that does not read any more may delay that: earlier frames come first.
 pub(super) async fn close(out: &mut (impl Sink<Message> + Unpin)) {
-    let _ = tokio::time::timeout(SEND_LIMIT, out.close()).await; // either way the connection is dropped
+    let _ = tokio::time::timeout(SEND_LIMIT, out.close()).await; // the connection is dropped in either case
 }
 
 pub(super) async fn send_frame(out: &mut (impl Sink<Message> + Unpin), frame: &ServerFrame) -> Result<(), SessionEnd> {

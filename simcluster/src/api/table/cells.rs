@@ -1,4 +1,4 @@
-//! Cells of the columns.
+//! Cells of tables.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::node;
 use crate::object::Object;
 use crate::{events, meta, time};
 
-/// Formats an age as kubectl prints it: at most two units, none for the past and the future alike.
+/// Formats an age as kubectl prints it, with at most two units.
 fn age(millis: i64) -> String {
     let seconds = millis / 1000;
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
@@ -117,7 +117,7 @@ fn sidecars<'s>(pod: &Pod, status: &'s PodStatus) -> Vec<&'s ContainerStatus> {
     all.filter(|container| names.contains(&container.name.as_str())).collect()
 }
 
-/// Formats the progress of the init containers as kubectl does; `None` when they are done.
+/// Formats the progress of the init containers as kubectl does; `None` if they are done.
 fn initializing(pod: &Pod, status: &PodStatus) -> Option<String> {
     let all = status.init_container_statuses.as_deref()?;
     let sidecars = sidecars(pod, status);
@@ -144,7 +144,7 @@ fn pod_cells(pod: &Pod, name: &str, old: &str, now_millis: i64) -> Value {
     let initializing = initializing(pod, &status);
     let init = status.init_container_statuses.as_deref().unwrap_or_default().iter();
     let init: Vec<&ContainerStatus> = if initializing.is_some() { init.collect() } else { sidecars };
-    // While it is being prepared, what counts is how often that was tried.
+    // While the pod initializes, the restarts of its init containers count.
     let containers: Vec<&ContainerStatus> =
         if initializing.is_some() { init } else { containers.iter().chain(init).collect() };
     let restarts: i32 = containers.iter().map(|container| container.restart_count).sum();

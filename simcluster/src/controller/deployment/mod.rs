@@ -1,4 +1,4 @@
-//! The Deployment controller (`pkg/controller/deployment` of Kubernetes): one look at one Deployment per [`sync`].
+//! The Deployment controller (`pkg/controller/deployment` of Kubernetes): one round for one Deployment per [`sync`].
 
 mod recreate;
 mod revision;
@@ -18,26 +18,26 @@ use selector::Labels;
 
 const COMPONENT: &str = "deployment-controller";
 
-/// One look at one Deployment. As in Kubernetes the sets are read once: what is written in this round is seen in the next.
+/// One round for one Deployment. As in Kubernetes the ReplicaSets are read once: the next round sees the writes of this one.
 struct Round<'a> {
     world: &'a mut World,
     key: Key,
     deployment: Deployment,
-    /// The status was written in this round. The next write would carry the resourceVersion of before: as in Kubernetes it is refused, and
-    /// what it said is lost; the next round says what is right then.
+    /// The status was written in this round. As in Kubernetes, a second write in the same round carries the previous
+    /// resourceVersion and is rejected. Its content is lost; the next round writes the right status.
     is_written: bool,
 }
 
-/// Looks at a Deployment and does the next thing.
+/// Syncs a Deployment: does the next step.
 ///
 /// # Errors
-/// When something it writes is refused; it is called again.
+/// If a write is rejected; the agenda calls it again.
 pub fn sync(world: &mut World, key: &Key) -> Result<(), ApiError> {
     let Some(deployment) = world.get::<Deployment>(key) else { return Ok(()) };
     let mut round = Round { world, key: key.clone(), deployment, is_written: false };
     let sets = round.claim();
     if meta::is_deleting(&round.deployment.metadata) {
-        // It still reports.
+        // A Deployment that is being deleted still reports its status.
         let (new, old) = round.new_and_old(&sets, false)?;
         return round.report(&old, new.as_ref());
     }
@@ -62,7 +62,7 @@ impl Round<'_> {
         Labels::of(&self.spec().selector)
     }
 
-    /// Returns its ReplicaSets, after adopting those without an owner and releasing those that no longer match.
+    /// Returns the Deployment's ReplicaSets, after adopting those without an owner and releasing those that no longer match.
     fn claim(&mut self) -> Vec<ReplicaSet> {
         let (selector, uid) = (self.selector(), self.deployment.metadata.uid.clone());
         let is_deleting = meta::is_deleting(&self.deployment.metadata);
@@ -97,7 +97,7 @@ impl Round<'_> {
         self.world.record_event(event);
     }
 
-    /// Writes the status, and the annotations that the controller keeps, if they differ.
+    /// Writes the status and the controller's annotations if they differ.
     fn write_status(&mut self) -> Result<(), ApiError> {
         if self.is_written {
             return Err(ApiError::conflict(Resource::Deployment, &self.key.name, "the object has been modified"));

@@ -1,4 +1,4 @@
-//! Recreate: every old pod goes before the first new one comes (`recreate.go`).
+//! Recreate: all old pods end before the first new one is created (`recreate.go`).
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
@@ -31,7 +31,7 @@ impl Round<'_> {
         self.report_rollout(&old, new.as_ref())
     }
 
-    /// Returns whether any pod of an old ReplicaSet is left, even one that is terminating.
+    /// Returns whether any pod of an old ReplicaSet is left, including terminating ones.
     fn has_old_pods(&self, new: Option<&ReplicaSet>, old: &[ReplicaSet], mine: &[ReplicaSet]) -> bool {
         let new = new.and_then(|new| new.metadata.uid.as_deref());
         let uids = mine.iter().filter_map(|set| set.metadata.uid.as_deref()).filter(|uid| Some(*uid) != new);

@@ -1,4 +1,4 @@
-//! Finding or making the ReplicaSet of the present template, and numbering revisions (`sync.go`, `getNewReplicaSet`).
+//! Finds or creates the ReplicaSet of the present template, and numbers revisions (`sync.go`, `getNewReplicaSet`).
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -11,11 +11,11 @@ use crate::strategy::{max_surge, strategy};
 use crate::world::Write;
 use crate::{ApiError, hash};
 
-/// Old numbers of a ReplicaSet are kept up to this many characters.
+/// Longest text of a ReplicaSet's earlier revision numbers.
 const HISTORY_LENGTH: usize = 2000;
 
 impl Round<'_> {
-    /// Returns the new ReplicaSet, if it exists or may be made, and the old ones.
+    /// Returns the new ReplicaSet, if it exists or may be created, and the old ones.
     pub(super) fn new_and_old(
         &mut self,
         sets: &[ReplicaSet],
@@ -31,7 +31,7 @@ impl Round<'_> {
         Ok((new, old))
     }
 
-    /// Updates number and annotations of the existing ReplicaSet, then the Deployment's number.
+    /// Updates the revision and annotations of the existing ReplicaSet, then the Deployment's revision.
     fn keep(&mut self, set: ReplicaSet, revision: i64) -> Result<ReplicaSet, ApiError> {
         let mut desired = set.clone();
         annotate(&self.deployment, &mut desired, revision, true);
@@ -60,7 +60,7 @@ impl Round<'_> {
         Ok(set)
     }
 
-    /// Makes the missing ReplicaSet, with its first replicas.
+    /// Creates the missing ReplicaSet with its first replicas.
     fn make(&mut self, old: &[ReplicaSet], revision: i64) -> Result<ReplicaSet, ApiError> {
         let mut template = self.spec().template.clone();
         let hash = hash::of_template(&template, self.status().collision_count);
@@ -118,14 +118,14 @@ impl Round<'_> {
         Ok(made)
     }
 
-    /// Counts a collision, as another ReplicaSet has the name: that changes the hash, and the next round tries again.
+    /// Counts a collision, because another ReplicaSet has the name. The count changes the hash, and the next round tries again.
     fn collide(&mut self, error: ApiError) -> ApiError {
         let status = self.deployment.status.get_or_insert_default();
         status.collision_count = Some(status.collision_count.unwrap_or_default() + 1);
         self.write_status().err().unwrap_or(error)
     }
 
-    /// Replicas that the new ReplicaSet may have now (`NewRSNewReplicas`).
+    /// Returns the replicas that the new ReplicaSet may have now (`NewRSNewReplicas`).
     pub(super) fn replicas_of_new(&self, old: &[ReplicaSet], new: &ReplicaSet) -> i32 {
         let (n, own) = (desired(&self.deployment), meta::replicas_of(new));
         if strategy(&self.deployment) == "Recreate" {
@@ -135,7 +135,7 @@ impl Round<'_> {
         if asked >= most { own } else { own + (most - asked).min(n - own) }
     }
 
-    /// Writes the revision's number down; whether it is another one.
+    /// Writes the revision into the Deployment's annotation; returns whether it changed.
     fn number(&mut self, revision: &str) -> bool {
         let annotations = self.deployment.metadata.annotations.get_or_insert_default();
         let is_news = annotations.get(REVISION).is_none_or(|known| known != revision);
@@ -151,7 +151,7 @@ fn name_with_hash(name: &str, hash: &str) -> String {
     format!("{}-{hash}", name.get(..room).unwrap_or(name))
 }
 
-/// Copies the Deployment's annotations and keeps revision and sizes (`SetNewReplicaSetAnnotations`).
+/// Copies the Deployment's annotations, and sets revision and sizes (`SetNewReplicaSetAnnotations`).
 fn annotate(deployment: &Deployment, set: &mut ReplicaSet, revision: i64, is_there: bool) {
     let annotations = set.metadata.annotations.get_or_insert_default();
     for (name, value) in deployment.metadata.annotations.iter().flatten() {
@@ -182,7 +182,7 @@ fn remember_revision(annotations: &mut Map, old: &str) {
     annotations.insert(REVISION_HISTORY.to_owned(), numbers.join(","));
 }
 
-/// Writes down for which sizes of the Deployment a ReplicaSet was scaled; whether anything differs.
+/// Writes the Deployment's sizes into a ReplicaSet's annotations; returns whether they changed.
 pub(super) fn annotate_sizes(annotations: &mut Map, deployment: &Deployment) -> bool {
     let n = desired(deployment);
     let mut is_news = false;

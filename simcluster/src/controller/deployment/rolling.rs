@@ -1,4 +1,4 @@
-//! A rolling update, one step per round: up, or else down, or else nothing (`rolling.go`).
+//! A rolling update, with one step per round: scale up, otherwise scale down, otherwise nothing (`rolling.go`).
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 
@@ -19,14 +19,14 @@ impl Round<'_> {
         self.report_rollout(&old, Some(&new))
     }
 
-    /// Gives the new ReplicaSet what the ceiling allows; whether anything changed.
+    /// Scales the new ReplicaSet up to the limit of maxSurge; returns whether anything changed.
     fn scale_up(&mut self, old: &[ReplicaSet], new: &ReplicaSet) -> bool {
         let all = desired(&self.deployment);
         let size = if replicas_of(new) < all { self.replicas_of_new(old, new) } else { all };
         self.resize(new, size)
     }
 
-    /// Takes from the old ReplicaSets what the floor allows; whether anything changed.
+    /// Scales the old ReplicaSets down to the limit of maxUnavailable; returns whether anything changed.
     fn scale_down(&mut self, mut old: Vec<ReplicaSet>, new: &ReplicaSet) -> bool {
         let floor = desired(&self.deployment) - max_unavailable(&self.deployment);
         let budget = sets::asked(&old) + available_of(new) - floor;
@@ -39,8 +39,8 @@ impl Round<'_> {
         unhealthy + healthy > 0
     }
 
-    /// First those that do not count anyway. `None` when a set that was just made smaller still reports more than it asks for: then
-    /// Kubernetes gives this round up.
+    /// Removes unhealthy pods first, because they do not count as available. Returns `None` if a ReplicaSet that was just scaled
+    /// down still reports more available replicas than its spec: Kubernetes ends the round then.
     fn remove_unhealthy(&mut self, old: &mut [ReplicaSet], budget: i32) -> Option<i32> {
         let mut removed = 0;
         for set in old.iter_mut() {

@@ -1,4 +1,4 @@
-//! Scaling while nothing rolls, or in the middle of it: in proportion (`sync.go`, `scale`).
+//! Proportional scaling, outside of a rollout or during one (`sync.go`, `scale`).
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 
@@ -12,7 +12,7 @@ use crate::strategy::{max_surge, strategy};
 use crate::world::Write;
 
 impl Round<'_> {
-    /// Returns whether the Deployment's size was changed since a ReplicaSet was last scaled.
+    /// Returns whether the Deployment's replicas changed since a ReplicaSet was last scaled.
     pub(super) fn is_scaling(&mut self, all: &[ReplicaSet]) -> Result<bool, ApiError> {
         let (new, old) = self.new_and_old(all, false)?;
         let n = desired(&self.deployment);
@@ -20,7 +20,7 @@ impl Round<'_> {
         Ok(sets::active(&sets::all(&old, new.as_ref())).iter().any(is_other))
     }
 
-    /// Scales a Deployment that is paused or scaled: sizes change, templates do not.
+    /// Scales a paused or scaled Deployment: changes sizes, not templates.
     pub(super) fn scale_and_report(&mut self, all: &[ReplicaSet]) -> Result<(), ApiError> {
         let (new, old) = self.new_and_old(all, false)?;
         self.scale(new.as_ref(), &old);
@@ -64,7 +64,7 @@ impl Round<'_> {
         let allowed = if n > 0 { n + max_surge(&self.deployment) } else { 0 };
         let to_add = allowed - sets::asked(&active);
         if to_add != 0 {
-            // The largest first; then the newest to grow, the oldest to shrink.
+            // The largest first; of equal ones the newest when scaling up, and the oldest when scaling down.
             active.sort_by(|a, b| {
                 let by_age = if to_add > 0 { sets::by_age(b, a) } else { sets::by_age(a, b) };
                 replicas_of(b).cmp(&replicas_of(a)).then(by_age)
@@ -77,7 +77,7 @@ impl Round<'_> {
             sizes.push(replicas_of(set) + share);
             added += share;
         }
-        // What rounding leaves goes to the largest.
+        // The rest from rounding goes to the largest.
         if let Some(first) = sizes.first_mut() {
             *first = (*first + to_add - added).max(0);
         }
@@ -86,7 +86,7 @@ impl Round<'_> {
         }
     }
 
-    /// Returns the share of one ReplicaSet in the replicas to add, never beyond the rest (`GetReplicaSetProportion`).
+    /// Returns one ReplicaSet's share of the replicas to add, never more than the rest (`GetReplicaSetProportion`).
     fn share(&self, set: &ReplicaSet, to_add: i32, added: i32) -> i32 {
         let size = replicas_of(set);
         if size == 0 || to_add == 0 || to_add == added {
@@ -108,7 +108,7 @@ impl Round<'_> {
         if to_add > 0 { fraction.min(to_add - added) } else { fraction.max(to_add - added) }
     }
 
-    /// Gives a ReplicaSet a size if it has another; whether it had.
+    /// Sets the size of a ReplicaSet; returns whether it changed.
     pub(super) fn resize(&mut self, set: &ReplicaSet, size: i32) -> bool {
         replicas_of(set) != size && self.write_size(set, size)
     }

@@ -1,4 +1,4 @@
-//! Questions about the ReplicaSets of a Deployment (`deployment/util/deployment_util.go`). They take `spec` and `status` as they are, not pods.
+//! Functions on the ReplicaSets of a Deployment (`deployment/util/deployment_util.go`). They read `spec` and `status`, not pods.
 
 use std::cmp::Ordering;
 
@@ -8,18 +8,18 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 use crate::meta::{self, replicas_of};
 use crate::time;
 
-/// The label that tells the ReplicaSets of one Deployment apart.
+/// Label that distinguishes the ReplicaSets of one Deployment.
 pub const HASH: &str = "pod-template-hash";
-/// Number of a revision.
+/// Annotation with the number of a revision.
 pub const REVISION: &str = "deployment.kubernetes.io/revision";
-/// Numbers that a ReplicaSet had before.
+/// Annotation with earlier revision numbers of a ReplicaSet.
 pub const REVISION_HISTORY: &str = "deployment.kubernetes.io/revision-history";
-/// The Deployment's replicas when this ReplicaSet was last scaled.
+/// Annotation with the Deployment's replicas at the last scaling of this ReplicaSet.
 pub const DESIRED: &str = "deployment.kubernetes.io/desired-replicas";
-/// The Deployment's replicas plus maxSurge then.
+/// Annotation with the Deployment's replicas plus maxSurge at that time.
 pub const MAXIMUM: &str = "deployment.kubernetes.io/max-replicas";
 
-/// Returns whether an annotation belongs to one object alone: it is not copied between a Deployment and its ReplicaSets.
+/// Returns whether an annotation is not copied between a Deployment and its ReplicaSets.
 pub fn is_own(annotation: &str) -> bool {
     const OWN: [&str; 6] = [
         "kubectl.kubernetes.io/last-applied-configuration",
@@ -39,7 +39,7 @@ pub fn by_age(a: &ReplicaSet, b: &ReplicaSet) -> Ordering {
     key(a).cmp(&key(b))
 }
 
-/// Returns its revision; 0 without one.
+/// Returns the revision of a ReplicaSet; 0 without one.
 pub fn revision(set: &ReplicaSet) -> i64 {
     meta::annotation(&set.metadata, REVISION).and_then(|text| text.parse().ok()).unwrap_or_default()
 }
@@ -82,12 +82,12 @@ pub fn all(old: &[ReplicaSet], new: Option<&ReplicaSet>) -> Vec<ReplicaSet> {
     old.iter().chain(new).cloned().collect()
 }
 
-/// Replicas that all ask for.
+/// Returns the sum of desired replicas of these ReplicaSets.
 pub fn asked(sets: &[ReplicaSet]) -> i32 {
     sets.iter().map(replicas_of).sum()
 }
 
-/// Adds up the counts of their status.
+/// Returns the sum of a count in the status of these ReplicaSets.
 pub fn sum(sets: &[ReplicaSet], of: impl Fn(&ReplicaSetStatus) -> i32) -> i32 {
     sets.iter().filter_map(|set| set.status.as_ref()).map(of).sum()
 }

@@ -1,4 +1,4 @@
-//! Status of a Deployment: counts, conditions, the deadline, and the limit of its history (`sync.go`, `progress.go`).
+//! Status of a Deployment: counts, conditions, the progress deadline, and the revision history limit (`sync.go`, `progress.go`).
 
 use k8s_openapi::api::apps::v1::{DeploymentCondition, DeploymentStatus, ReplicaSet, ReplicaSetCondition};
 
@@ -25,7 +25,7 @@ fn remove_condition(status: &mut DeploymentStatus, r#type: &str) {
     }
 }
 
-/// Sets a condition, unless status and reason are what they were; the last change's time stays while the status does.
+/// Sets a condition unless its status and reason are the same. The transition time changes only with the status.
 fn set_condition(status: &mut DeploymentStatus, mut condition: DeploymentCondition) {
     if let Some(known) = find_condition(status, &condition.type_) {
         if known.status == condition.status && known.reason == condition.reason {
@@ -65,7 +65,7 @@ impl Round<'_> {
         set_condition(self.deployment.status.get_or_insert_default(), condition);
     }
 
-    /// Stops the clock of the deadline at a pause; starts it anew at the end of one.
+    /// Stops the progress deadline at a pause; restarts it when the pause ends.
     pub(super) fn note_pause(&mut self) -> Result<(), ApiError> {
         let reason = self.progressing().and_then(|condition| condition.reason);
         if !self.has_deadline() || reason.as_deref() == Some(TIMED_OUT) {
@@ -106,7 +106,7 @@ impl Round<'_> {
         status
     }
 
-    /// Returns whether all desired pods are there, and nothing else.
+    /// Returns whether all desired pods are updated and available, and no other pods exist.
     pub(super) fn is_complete(&self, status: &DeploymentStatus) -> bool {
         let n = desired(&self.deployment);
         let is = |number: Option<i32>| number.unwrap_or_default() == n;
@@ -116,7 +116,7 @@ impl Round<'_> {
             && status.observed_generation >= self.deployment.metadata.generation
     }
 
-    /// Returns whether this status is nearer to the end than the last one.
+    /// Returns whether this status is closer to completion than the previous one.
     fn is_progress(&self, now: &DeploymentStatus) -> bool {
         let before = self.status();
         let number = |number: Option<i32>| number.unwrap_or_default();
@@ -141,7 +141,7 @@ impl Round<'_> {
         }
     }
 
-    /// Reports a rollout: counts, how it goes, and failures of its ReplicaSets.
+    /// Reports a rollout: counts, progress, and failures of its ReplicaSets.
     pub(super) fn report_rollout(&mut self, old: &[ReplicaSet], new: Option<&ReplicaSet>) -> Result<(), ApiError> {
         let all = sets::all(old, new);
         let mut status = self.calculated(&all, new);
@@ -187,7 +187,7 @@ impl Round<'_> {
                 if current.status == "True" {
                     condition.last_transition_time.clone_from(&current.last_transition_time);
                 }
-                // Removed first, so that the time of the last progress moves although nothing else does.
+                // Removed first, so that the time of the last progress changes even if nothing else does.
                 remove_condition(status, PROGRESSING);
             }
             set_condition(status, condition);
@@ -197,7 +197,7 @@ impl Round<'_> {
         }
     }
 
-    /// Schedules a look at the deadline: nothing else may make the controller look then.
+    /// Schedules a round at the deadline: nothing else may start one then.
     fn look_again_at_deadline(&mut self, status: &DeploymentStatus) {
         let Some(condition) = self.progressing().filter(|_| self.has_deadline()) else { return };
         if self.is_complete(status) || condition.reason.as_deref() == Some(TIMED_OUT) {
@@ -210,7 +210,7 @@ impl Round<'_> {
         }
     }
 
-    /// Reports counts alone: scaled, paused.
+    /// Reports only counts: for a scaled or paused Deployment.
     pub(super) fn report(&mut self, old: &[ReplicaSet], new: Option<&ReplicaSet>) -> Result<(), ApiError> {
         let status = self.calculated(&sets::all(old, new), new);
         if self.deployment.status.as_ref() == Some(&status) {
@@ -220,7 +220,7 @@ impl Round<'_> {
         self.write_status()
     }
 
-    /// Lets go of the oldest empty ReplicaSets beyond the limit.
+    /// Deletes the oldest empty ReplicaSets beyond the limit.
     pub(super) fn clean_up(&mut self, old: &[ReplicaSet]) {
         let Some(limit) = self.spec().revision_history_limit.filter(|limit| *limit != i32::MAX) else { return };
         let mut old: Vec<&ReplicaSet> = old.iter().filter(|set| !meta::is_deleting(&set.metadata)).collect();
@@ -235,7 +235,7 @@ impl Round<'_> {
     }
 }
 
-/// Returns the first failure that a ReplicaSet reports, the new one's before others.
+/// Returns the first failure that a ReplicaSet reports; the new ReplicaSet comes first.
 fn failure(all: &[ReplicaSet], new: Option<&ReplicaSet>) -> Option<DeploymentCondition> {
     let of = |set: &ReplicaSet| -> Option<ReplicaSetCondition> {
         let conditions = set.status.as_ref()?.conditions.iter().flatten();

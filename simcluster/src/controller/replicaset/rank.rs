@@ -1,4 +1,4 @@
-//! Which pods a ReplicaSet deletes first (`controller_utils.go`, `ActivePodsWithRanks`).
+//! The order in which a ReplicaSet deletes pods (`controller_utils.go`, `ActivePodsWithRanks`).
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
@@ -8,16 +8,17 @@ use k8s_openapi::api::core::v1::Pod;
 use crate::object::Key;
 use crate::{meta, time};
 
-/// A pod with what is compared of it. The order is Kubernetes', and no total one: where some times are equal and others differ by less
-/// than a power of two, three pods may each come before the next. Sorting may refuse such an order; a heap only makes something of it.
+/// A pod with its keys for the comparison. The order is that of Kubernetes, and not a total one: if some times are equal and
+/// others differ by less than a power of two, three pods may each precede the next. Sorting may panic with such an order; a heap
+/// only returns some order.
 struct Ranked<'a> {
     pod: &'a Pod,
-    /// Pods of the same Deployment on its node, ready or not; those that terminate do not count.
+    /// Number of pods of the same Deployment on the pod's node, ready or not; terminating ones do not count.
     doubled_up: usize,
     now_millis: i64,
 }
 
-/// Returns the first `count` pods to go; `related` are the pods of all ReplicaSets of the same Deployment.
+/// Returns the first `count` pods to delete; `related` are the pods of all ReplicaSets of the same Deployment.
 pub fn first_to_go(active: &[&Pod], related: &[&Pod], count: usize, now_millis: i64) -> Vec<Key> {
     let mut on_node: BTreeMap<&str, usize> = BTreeMap::new();
     for pod in related.iter().filter(|pod| meta::is_active(pod)) {
@@ -41,7 +42,7 @@ impl Ord for Ranked<'_> {
             .then_with(|| cost(a).cmp(&cost(b)))
             .then_with(|| other.doubled_up.cmp(&self.doubled_up))
             .then_with(|| by_age(ready_since(a), ready_since(b), a, b, self.now_millis))
-            // Those of sidecars, which break ties, are not simulated.
+            // Restarts of sidecars, which break ties in Kubernetes, are not simulated.
             .then_with(|| meta::restarts(b).cmp(&meta::restarts(a)))
             .then_with(|| by_age(created(a), created(b), a, b, self.now_millis))
     }
@@ -74,7 +75,7 @@ fn cost(pod: &Pod) -> i32 {
     annotation.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// Returns since when a pod has been ready; `None` while it is not.
+/// Returns the time at which a pod became ready; `None` if it is not ready.
 pub(super) fn ready_since(pod: &Pod) -> Option<i64> {
     let ready = meta::condition(pod, "Ready").filter(|ready| ready.status == "True")?;
     ready.last_transition_time.as_ref().map(time::millis)
@@ -84,13 +85,13 @@ fn created(pod: &Pod) -> Option<i64> {
     pod.metadata.creation_timestamp.as_ref().map(time::millis)
 }
 
-/// Compares ages, younger first, but only if they differ by a power of two; otherwise as if by chance, by UID.
+/// Compares ages, younger first, but only if they differ by a power of two; otherwise compares UIDs, which are random.
 fn by_age(a: Option<i64>, b: Option<i64>, one: &Pod, other: &Pod, now_millis: i64) -> Ordering {
     let (Some(a), Some(b)) = (a, b) else { return Ordering::Equal };
     if a == b {
         return Ordering::Equal;
     }
-    // In nanoseconds, as Kubernetes takes them: where one power of two ends and the next begins depends on the unit.
+    // In nanoseconds, as in Kubernetes: the limits between the powers of two depend on the unit.
     let bucket = |at: i64| i128::from(now_millis - at).checked_mul(1_000_000).and_then(i128::checked_ilog2);
     bucket(a).cmp(&bucket(b)).then_with(|| one.metadata.uid.cmp(&other.metadata.uid))
 }
@@ -130,13 +131,13 @@ mod tests {
         let alone = pod("alone", "c", true, json!({}));
         let all = [&alone, &usual, &young, &unready, &homeless, &cheap, &pending];
         let names: Vec<_> = first_to_go(&all, &all, 6, now).into_iter().map(|key| key.name).collect();
-        // "young" has two more beside it on its node, though neither of them is ready; "usual" has one.
+        // "young" shares its node with two more pods, though neither is ready; "usual" with one.
         assert_eq!(names, ["homeless", "pending", "unready", "cheap", "young", "usual"]);
     }
 
     #[test]
     fn an_order_that_goes_in_circles_is_borne() {
-        // Ready in two seconds that do not differ by a power of two, with UIDs in between.
+        // Pods that became ready within two seconds, less than a power of two apart, with different UIDs.
         let pods: Vec<Pod> = (0..200)
             .map(|number: u32| {
                 let at = if number.is_multiple_of(3) { "2026-01-01T00:00:01Z" } else { "2026-01-01T00:00:02Z" };
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn ages_differ_by_powers_of_two_of_nanoseconds() {
-        // 2^33 ns are 8.59 s: the younger one goes first across that limit, the UID decides below it.
+        // 2^33 ns are 8.59 s: across that limit the younger pod is first, below it the UID decides.
         let made = created(&pod("z", "a", true, json!({}))).unwrap();
         let ready = |name: &str, seconds: &str| {
             let at = format!("2026-01-01T00:00:{seconds}Z");

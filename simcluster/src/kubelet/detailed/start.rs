@@ -1,17 +1,17 @@
-//! Start of a pod: volumes first, then one container after the other: back-off, image, configuration, start, and probes from then on.
+//! Start of a pod: volumes first, then one container after the other: back-off, image, configuration, start, then probes.
 
 use super::SyncContext;
 use crate::kubelet::pod::{crash_loop, event, present, pulled, restarting};
 use crate::runtime::{BackOff, ContainerPhase, ContainerRecord, PodRecord, Probe, ProbeKind, Timer, config_maps};
 
-/// The first wait of a volume that could not be mounted, and its longest.
+/// First and longest wait before a volume is mounted again.
 const MOUNT_MILLIS: i64 = 500;
 const MAX_MOUNT_MILLIS: i64 = 122_000;
-/// After how long a round that failed is done again.
+/// Bounds of the delay before a failed round is repeated.
 const AGAIN_MILLIS: (i64, i64) = (10_000, 15_000);
 
 impl PodRecord {
-    /// Tries the volumes. When they are there, the sandbox is made.
+    /// Mounts the volumes. When all are mounted, the sandbox is created.
     pub(super) fn mount(&mut self, context: &mut SyncContext<'_>) {
         if self.stops.is_some() {
             return;
@@ -29,7 +29,7 @@ impl PodRecord {
         self.add_timer_between((400, 900), Timer::Sandbox, context);
     }
 
-    /// Does what is next: kills what a probe gave up, starts what is to run.
+    /// Kills containers whose probe failed, and starts those that are to run.
     pub(super) fn start_containers(&mut self, context: &mut SyncContext<'_>) {
         if self.stops.is_some() || !self.has_sandbox {
             return;
@@ -37,7 +37,7 @@ impl PodRecord {
         for index in 0..self.containers.len() {
             self.kill_failed(index, context);
         }
-        // Once containers ran, a sidecar that is down holds nothing up.
+        // After the containers have started once, a sidecar that is down does not delay others.
         let has_begun = self.containers.iter().any(|known| !known.is_init && known.run > 0);
         for index in 0..self.containers.len() {
             let Some(known) = self.containers.get(index) else { return };
@@ -92,7 +92,7 @@ impl PodRecord {
         self.add_timer(now + takes, Timer::Pulled(index, run));
     }
 
-    /// Takes the result of a pull: the image is there, or refused.
+    /// Handles the result of a pull: the image is present or was refused.
     pub(super) fn pulled(&mut self, index: usize, run: u32, context: &mut SyncContext<'_>) {
         let now = context.now;
         let Some(known) = self.run(index, run) else { return };
@@ -103,7 +103,7 @@ impl PodRecord {
             known.now = known.phase_after_failure();
             let is_first = known.pull_back_off.is_none();
             known.pull_back_off = Some(BackOff::next(known.pull_back_off, now, now));
-            // The first time the sandbox that came up makes a round at once.
+            // After the first failure the new sandbox triggers a round soon.
             if is_first {
                 self.add_timer_between((600, 1_200), Timer::Round, context);
             } else {
@@ -116,8 +116,7 @@ impl PodRecord {
         self.create(index, context);
     }
 
-    /// Adds a round after one that failed, unless another one comes before: a pod has one retry, whatever number of its
-    /// containers failed.
+    /// Adds a retry of a failed round, unless another round comes before: a pod has one retry, even if several of its containers failed.
     fn add_retry(&mut self, context: &mut SyncContext<'_>) {
         let latest = context.now + AGAIN_MILLIS.1;
         let has_round = self.timers.iter().any(|(at, timer)| *timer == Timer::Round && *at <= latest);
@@ -169,7 +168,7 @@ impl PodRecord {
         self.add_timer_between((20, 80), Timer::Round, context);
     }
 
-    /// Starts the probes that are due from here on.
+    /// Starts the probes that are due from now on.
     fn begin_probes(&mut self, index: usize, now: i64) {
         let Some(known) = self.containers.get(index) else { return };
         let ContainerPhase::Running(began) = known.now else { return };
@@ -207,7 +206,7 @@ impl PodRecord {
             (_, None) | (ProbeKind::Liveness, Some(true)) => {}
         }
         let next = now + period;
-        // Nobody sees a probe that succeeds again: the next one that matters is the first that may fail.
+        // A probe that succeeds again changes nothing: the next relevant probe is the first that may fail.
         let next = match (result, known.program.fails_after(kind, now - began)) {
             (Some(true), None) if is_success => None,
             (Some(true), Some(after)) if is_success => {

@@ -1,4 +1,4 @@
-//! The status of a pod as its kubelet writes it: from what it knows, and nothing else (`pkg/kubelet/kubelet_pods.go`, `status/generate.go`).
+//! The status of a pod as its kubelet writes it, only from the pod's record (`pkg/kubelet/kubelet_pods.go`, `status/generate.go`).
 
 use k8s_openapi::api::core::v1::{
     ContainerState, ContainerStateTerminated, ContainerStatus, HostIP, Pod, PodCondition, PodIP, PodStatus,
@@ -13,7 +13,7 @@ const HOST: &str = "10.0.0.1";
 /// Conditions that a kubelet writes, in its order.
 const OWN: [&str; 5] = ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"];
 
-/// Why a condition does not hold: reason and message.
+/// Reason and message of a condition that is false.
 type Why = Option<(&'static str, String)>;
 
 pub(super) fn status(life: &PodRecord, pod: &Pod, now: i64) -> PodStatus {
@@ -139,7 +139,7 @@ fn container(known: &ContainerRecord, life: &PodRecord, pod: &Pod) -> ContainerS
     }
 }
 
-/// Returns 64 digits that follow from a text.
+/// Returns 64 digits that depend on a text.
 fn digest(text: &str) -> String {
     let mut random = fastrand::Rng::with_seed(
         text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)),

@@ -1,4 +1,4 @@
-//! End of containers: by themselves, by a probe, or with their pod.
+//! End of containers: by themselves, after a failed probe, or with their pod.
 
 use k8s_openapi::api::core::v1::Pod;
 
@@ -28,7 +28,7 @@ impl ContainerRecord {
         self.now = ContainerPhase::Over;
         self.run += 1;
         self.is_started = false;
-        // An init container that ended well is as ready as it will ever be.
+        // An init container that ended with code 0 counts as ready from then on.
         self.is_ready = self.is_init && !self.is_sidecar && code == 0;
     }
 }
@@ -53,7 +53,7 @@ impl PodRecord {
         }
     }
 
-    /// Asks a container to end that a probe gave up.
+    /// Asks a container to end whose probe failed.
     pub(super) fn kill_failed(&mut self, index: usize, context: &mut SyncContext<'_>) {
         let Some(known) = self.containers.get_mut(index) else { return };
         let (Some(kind), ContainerPhase::Running(began)) = (known.must_end, known.now) else { return };
@@ -77,7 +77,7 @@ impl PodRecord {
         let before = known.exits.last().map(|exit| exit.finished);
         known.end(code, None, now);
         if !is_stopping {
-            // In the same round, in which the kubelet still remembers the end before this one.
+            // In the same round, in which the kubelet still remembers the previous end.
             self.start_container(index, before, context);
             self.add_timer_between((200, 500), Timer::Round, context);
         } else {
@@ -85,9 +85,9 @@ impl PodRecord {
         }
     }
 
-    /// Reacts to a change by others: a gate, the deletion of the pod, a shorter grace period.
+    /// Reacts to a change by others: a readiness gate, the deletion of the pod, a shorter grace period.
     pub(super) fn react_to_change(&mut self, pod: &Pod, now: i64) {
-        // A readiness gate opened or closed: nobody but its kubelet says that a pod is ready.
+        // A readiness gate opened or closed: only the kubelet sets the Ready condition.
         if meta::is_true(pod, "ContainersReady") && status::is_ready(self, pod) != meta::is_ready(pod) {
             self.add_timer(now, Timer::Round);
         }
@@ -113,7 +113,8 @@ impl PodRecord {
         self.timers.extend(asked);
     }
 
-    /// Asks what still runs to end, containers first, then sidecars, the last one first. When nothing is left the pod may go.
+    /// Asks the remaining containers to end: the ordinary ones first, then the sidecars in reverse order. When nothing runs, the
+    /// pod may be removed.
     pub(super) fn stop_next(&mut self, context: &mut SyncContext<'_>) {
         let Some(stops) = self.stops else { return };
         for known in &mut self.containers {
