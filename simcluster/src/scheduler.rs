@@ -188,3 +188,13 @@ fn preference(node: &Node, spec: &PodSpec) -> i32 {
         affinity.and_then(|affinity| affinity.preferred_during_scheduling_ignored_during_execution.as_ref());
     preferred.into_iter().flatten().filter(|term| fits(&term.preference, node)).map(|term| term.weight).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_has_not_reported_yet_has_a_taint() {
+        assert_eq!(refusals_of(&Node::default(), &PodSpec::default(), &[]), ["node(s) had untolerated taint(s)"]);
+    }
+}

@@ -1,16 +1,13 @@
 //! How clusters are reached and watched, as `/api/v1/status`, the status page, `/metrics` and `/readyz` tell it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use server::hub::Handle;
 use server::kube::SourceEvent;
-use server::telemetry::clock::OwnClock;
 use server::web::state::{Rollcast, Site};
 use timeline::Retention;
-use tokio::time::{Instant, sleep};
 
 use crate::common::until::until;
 use crate::live::program::{Serving, get, kubeconfig};

@@ -118,21 +118,6 @@ fn refusals(world: &World) -> Vec<&str> {
 }
 
 #[test]
-fn a_node_that_has_not_reported_yet_has_a_taint() {
-    let mut world = World::new(1, START, Settings::default());
-    let spec = json!({ "containers": [container("web", &[], json!({}))] });
-    let pod = json!({ "metadata": { "name": "web", "namespace": "default" }, "spec": spec });
-    world.create(Object::read(Resource::Pod, pod).unwrap()).unwrap();
-    world.advance_to(START + 1_000);
-    assert_eq!(
-        refusals(&world),
-        [
-            "0/4 nodes are available: 4 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling."
-        ]
-    );
-}
-
-#[test]
 fn the_scheduler_says_of_which_nodes_preemption_might_free_a_place() {
     let mut world = World::new(1, START, Settings::default());
     world.advance_to(START + 1_000);

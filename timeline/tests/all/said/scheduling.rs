@@ -203,7 +203,7 @@ fn a_node_that_is_not_ready_during_a_rollout_is_named_and_not_the_new_revision()
     web.wait_until(130_000).pod(100, ready);
     let old = "Revision 1 has problems of its own: 2 pods are running but not ready any more for 1 min 10 s.";
     assert!(first(&web).starts_with(old), "{}", first(&web));
-    assert!(web.view().reasons[1].starts_with("1 new pod is running but not ready for 1 min 50 s."));
+    assert!(web.view().reasons[1].sentence.starts_with("1 new pod is running but not ready for 1 min 50 s."));
     // The progress deadline passes before.
     let mut late = silent_since_60_s(unready).at(72_000);
     late.deployment(|deployment| {
