@@ -30,7 +30,6 @@ const NOT_BY_NIGHT: [&str; 6] =
 const SEEDS_BY_NIGHT: u32 = 10_000;
 /// Number of seeds from which an optimised build saves time: it plays seeds ten times as fast, but takes as long to
 /// build as this many without.
-/// build as this many seeds without.
 const MANY_SEEDS: u32 = 1_000;
 
 const NO_GO: &str = "no Go here";

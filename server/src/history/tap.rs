@@ -47,7 +47,6 @@ const LONG_BEFORE_MILLIS: Millis = 600_000;
 
 /// Starts the hub of a cluster, from its history if there is an archive. Returns the hub, and the queue for its sources, whose
 /// observations are stored with an archive.
-/// stored then.
 pub fn start(
     archive: Option<&Archive>,
     name: &str,

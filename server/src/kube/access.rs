@@ -66,7 +66,7 @@ struct ClientState {
 
 struct Problem {
     why: String,
-    /// Settings of the command that failed: the problem lasts until that command runs again, or until there are others.
+    /// Settings of the command that failed; the problem lasts until that command runs again, or the settings differ.
     command_settings: Option<u64>,
 }
 
@@ -230,7 +230,7 @@ impl Access {
                 has_run
             };
             let fetched = credentials.fetch(request, access.pace(), may_run_command).await;
-            // New ones may be good for seconds only: they are asked for at the usual pace.
+            // New credentials may be valid for seconds only: their renewal keeps the usual pace.
             let ends = match &fetched {
                 Ok(Some(_)) => None,
                 Ok(None) | Err(_) => access.0.current.borrow().fetched.expires_at_millis,
@@ -249,7 +249,7 @@ impl Access {
         tokio::spawn(exit_on_panic(name, renewal));
     }
 
-    /// Takes the result of a renewal. `command_settings` are those of the command that was wanted, if one was.
+    /// Applies the result of a renewal. `command_settings` are the settings of the wanted command; `None` if no command was wanted.
     fn take(
         &self,
         name: &str,

@@ -138,9 +138,9 @@ impl Credentials {
         Ok(Self { contexts, ..self.clone() })
     }
 
-    /// Creates a client, running commands for credentials. All requests but `Initial` reload the kubeconfig, and return `None`
-    /// when the client would be the same. `may_run_command` is asked where a command is wanted, with the hash of its
-    /// settings; if it may not run now, the result is `None`, too.
+    /// Creates a client, running commands for credentials. All requests except `Initial` reload the kubeconfig, and return `None` if
+    /// the client would be the same. If a command is wanted, `may_run_command` is called with the hash of its settings; if it
+    /// returns false, the result is `None`, too.
     pub(super) async fn fetch(
         &self,
         request: CredentialRequest,

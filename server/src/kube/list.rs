@@ -115,12 +115,12 @@ impl List {
         Self { earlier: Vec::new(), limit, next: None, ..self }
     }
 
-    /// Returns whether nothing of the list was read yet.
+    /// Returns whether no page of the list has been read yet.
     pub(super) const fn is_at_start(&self) -> bool {
         self.next.is_none()
     }
 
-    /// Doubles smaller pages, up to the usual size.
+    /// Doubles the size of smaller pages, up to the usual size.
     fn grow(&mut self) {
         if let Some(limit) = self.limit.filter(|limit| *limit < self.page_size) {
             self.limit = Some((limit * 2).min(self.page_size));

@@ -22,7 +22,7 @@ const PATH: &str = "/version";
 const STEP_MILLIS: Millis = 2_000;
 /// Interval in which the process records that it runs, independent of its other work.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
-/// A process that noted nothing for this long was stopped; one that is busy may be late by seconds.
+/// A process that recorded nothing for this long was stopped; a busy one may be late by seconds.
 const STOPPED: Duration = Duration::from_secs(7);
 
 /// State of the cluster's connection, as watches see it.

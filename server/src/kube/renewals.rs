@@ -12,20 +12,20 @@ use super::pace::Pace;
 #[derive(Default)]
 pub(super) struct Renewals {
     is_under_way: bool,
-    /// Not before then.
+    /// Earliest time of the next renewal.
     next: Option<Instant>,
     /// Settings of the last command that was wanted: the waits are between its runs.
     command_settings: Option<u64>,
     /// Waits between runs of the command.
     backoff: Backoff,
-    /// When the command last ended.
+    /// End of the command's last run.
     command_ended: Option<Instant>,
-    /// The command runs not before then.
+    /// Earliest time of the command's next run.
     next_command: Option<Instant>,
 }
 
 impl Renewals {
-    /// Begins a renewal; returns whether one may begin now.
+    /// Begins a renewal; returns whether that is allowed now.
     pub(super) fn begin(&mut self, now: Instant) -> bool {
         if self.is_under_way || self.next.is_some_and(|next| now < next) {
             return false;
@@ -52,15 +52,14 @@ impl Renewals {
             return false;
         }
         let [_, longest] = pace.renewal;
-        // What lasted for long was good: the next refusal is another story.
+        // Credentials that lasted long reset the back-off: the next refusal has another cause.
         if self.command_ended.is_some_and(|ended| now.duration_since(ended) > longest * 2) {
             self.backoff.reset();
         }
         true
     }
 
-    /// Notes that the command has run. The credentials that there are now expire after `left`, where that is known and still
-    /// to come.
+    /// Records that the command has run. `left` is the remaining lifetime of the present credentials, if it is known and not over.
     pub(super) fn end_command(&mut self, now: Instant, left: Option<Duration>, pace: &Pace) {
         let [first, longest] = pace.renewal;
         self.command_ended = Some(now);
@@ -78,8 +77,8 @@ impl Renewals {
 mod tests {
     use super::*;
 
-    /// Returns the seconds at which the command runs in renewals that are always wanted, with credentials that expire then, if they
-    /// do. The renewals begin every other second.
+    /// Returns the seconds at which the command runs if renewals are always wanted and begin every other second. `expires` is the
+    /// expiry of the credentials.
     fn runs(renewals: &mut Renewals, start: Instant, lasts: u64, expires: Option<u64>) -> Vec<u64> {
         let pace = Pace::default();
         let (mut begins, mut runs) = (Vec::new(), Vec::new());

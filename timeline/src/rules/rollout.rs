@@ -378,8 +378,8 @@ pub fn open_at(deployment: &Deployment, at_millis: Millis) -> Option<&Rollout> {
     deployment.rollouts.iter().find(is_open)
 }
 
-/// Returns whether a rollout was under way at that time; `None` where nobody saw whether one was, or where one starts at once: it may be
-/// of the same edit, and starts when its ReplicaSet is there.
+/// Returns whether a rollout was in progress at that time; `None` if that was not observed, or if one starts right after: it may come from
+/// the same edit, and starts when its ReplicaSet exists.
 pub fn was_rolling_out(deployment: &Deployment, at_millis: Millis) -> Option<bool> {
     if let Some(open) = open_at(deployment, at_millis) {
         return open.started_millis.map(|_| true);

@@ -101,7 +101,7 @@ fn KeptMarks(board: Board) -> impl IntoView {
 /// Renders the slider over all stored times.
 #[component]
 fn Slider(board: Board, controls: Controls) -> impl IntoView {
-    // Screen readers announce each change of it: none while time goes on by itself.
+    // Screen readers announce each change of this text: it does not change while time advances by itself.
     let moment = move || match board.time.get() {
         Time { playing_from: Some(at), .. } => board.dated(at),
         Time { tenths: None, .. } if !board.is_held() => "now".to_owned(),

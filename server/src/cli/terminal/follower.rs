@@ -8,8 +8,8 @@ use timeline::wire::{Connection, ConnectionState, Forbidden, ServerFrame};
 
 use super::feed::FeedEvent;
 
-/// Longest delay of data that counts as final. A server may receive a change this much later than its author, and a resumed watch
-/// delivers missed events within this time.
+/// Time for which a connection must be live before its data counts as final: a server may receive a change this much later than its
+/// author, and a resumed watch delivers missed events within this time.
 pub(super) const MAY_LAG: Duration = Duration::from_secs(1);
 
 /// Copy of one Deployment.

@@ -107,7 +107,7 @@ impl Watch {
                 self.lists.set_stream_refused(true);
             }
             None => {
-                tracing::info!("the API server does not end a list that it streams; listing in pages");
+                tracing::info!("a streamed list did not reach its end in time; listing in pages");
                 self.lists.set_stream_refused(true);
             }
             Some(WatchEnd::Failed(RequestError::Forbidden(_))) => {} // watches are not allowed; lists may be
@@ -139,10 +139,10 @@ impl Watch {
             let line = match tokio::time::timeout(silence, stream.next()).await {
                 Ok(Ok(line)) => line,
                 Ok(Err(WatchEnd::Closed | WatchEnd::Dead(_))) if streamed.began.elapsed() >= longest => {
-                    return Ok(Err(None));
+                    return Ok(Err(self.lost_connections()));
                 }
                 Ok(Err(ended)) => return Ok(Err(Some(ended))),
-                Err(_) => return Ok(Err(None)),
+                Err(_) => return Ok(Err(self.lost_connections())),
             };
             self.cluster.counters.note_piece(self.cluster.now_millis());
             match line {
@@ -158,17 +158,22 @@ impl Watch {
                 }
                 WatchEvent::Bookmark(_) => {}
             }
+            let waits_since = Instant::now();
             if streamed.objects.len() >= self.cluster.pace().page_size as usize {
                 let objects = streamed.take_objects();
-                let waits_since = Instant::now();
                 self.send_page(&mut streamed.earlier, objects).await?;
-                advanced_at += waits_since.elapsed(); // a slow hub is not the server's fault
             }
             self.send_progress(streamed.began, streamed.earlier.len() + streamed.objects.len()).await?;
+            advanced_at += waits_since.elapsed(); // a slow hub is not the server's fault
             if advanced_at.elapsed() >= self.cluster.pace().page {
-                return Ok(Err(None));
+                return Ok(Err(self.lost_connections()));
             }
         }
+    }
+
+    /// Returns the end of a stream of which nothing came in time, if this process was stopped: then it is not the server's fault.
+    fn lost_connections(&self) -> Option<WatchEnd> {
+        self.has_lost_connections().then_some(WatchEnd::Lost)
     }
 
     /// Sends a page to the queue, once there is room for it.

@@ -12,7 +12,7 @@ use crate::node;
 use crate::object::Object;
 use crate::{events, meta, time};
 
-/// Formats an age as kubectl prints it, with at most two units.
+/// Formats an age as kubectl prints it, with at most two units; "0s" for a future time.
 fn age(millis: i64) -> String {
     let seconds = millis / 1000;
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
