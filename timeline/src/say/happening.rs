@@ -64,8 +64,10 @@ pub(super) fn happening(deployment: &Deployment, entry: &Entry) -> String {
         }
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
         Happening::Restarted { pod, pods, restart, restarts, lasted_millis } => {
-            let is_same =
-                |what: &Happening| matches!(what, Happening::Restarted { restart: same, .. } if same == restart);
+            let is_same = |what: &Happening| {
+                matches!(what, Happening::Restarted { restart: same, pod: other, .. }
+                    if same == restart && (*pods > 1 || other == pod))
+            };
             let is_more = deployment.story.iter().any(|other| other.id < entry.id && is_same(&other.what));
             restarted(pod, *pods, restart, *restarts, is_more, *lasted_millis)
         }
@@ -186,7 +188,7 @@ fn paused(deployment: &Deployment, at_millis: Millis, was_seen: bool) -> String 
     let open = rollout::open_at(deployment, at_millis).filter(|open| open.started_millis.is_some());
     let stops = open.map_or_else(
         || "no new ReplicaSet is created".to_owned(),
-        |open| format!("revision {} is not scaled up further", open.revision),
+        |open| format!("the rollout of revision {} takes no further step", open.revision),
     );
     format!("Paused{}: {stops} until it is resumed.", unseen_words(was_seen))
 }

@@ -284,6 +284,15 @@ fn restarts_after_a_rollout_or_a_change_of_replicas_are_another_line() {
     let crashed = "of revision 1: container web ended with exit code 1 and was restarted";
     let told: Vec<String> = web.told().into_iter().filter(|line| line.contains("restarted")).collect();
     assert_eq!(told, [format!("Pod p0100 {crashed}."), format!("2 pods {crashed} 3 more times.")]);
+    // Another pod alone has not restarted before.
+    let mut web = Web::live(3).at(60_000);
+    web.pod(100, crashing(1));
+    web.scale(2, 4);
+    for restarts in [1, 2] {
+        web.wait(1_000).pod(101, crashing(restarts));
+    }
+    let told: Vec<String> = web.told().into_iter().filter(|line| line.contains("restarted")).collect();
+    assert_eq!(told, [format!("Pod p0100 {crashed}."), format!("Pod p0101 {crashed} 2 times.")]);
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn a_long_staircase_is_folded_after_two_steps() {
             "21000 Revision 1 down 6 → 5, revision 2 up 1 → 2: 7 of at most 8, floor 5.",
             "22000 Revision 1 down 5 → 4, revision 2 up 2 → 3: 7 of at most 8, floor 5.",
             "25000 … and so on: revision 2 to 6 and revision 1 to 1, in 3 more steps.",
-            "26000 Paused: revision 2 is not scaled up further until it is resumed."
+            "26000 Paused: the rollout of revision 2 takes no further step until it is resumed."
         ]
     );
     // What differs is told on its own.
@@ -399,7 +399,7 @@ fn an_edit_stands_before_a_step_of_a_later_version_that_arrived_before_it() {
         (recreate, strategy),
         (min_ready, "minReadySeconds changed 0 → 40."),
         (replicas, "Replicas changed 3 → 5 during a rollout."),
-        (pause, "Paused: revision 2 is not scaled up further until it is resumed."),
+        (pause, "Paused: the rollout of revision 2 takes no further step until it is resumed."),
     ] {
         assert_eq!(told(25, Some(19), change), [format!("39999 {said}"), down.clone()]);
         assert_eq!(told(999, Some(19), change), [format!("39999 {said}"), down.clone()]);
