@@ -1,6 +1,7 @@
 //! Finds the causes for which a rollout does not move, most decisive first. Those that pods show are in
 //! [`super::pod_causes`], refusals of the API server in [`super::refusals`].
 
+use super::alike::is_alike;
 use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, Evidence, Obstacle, Refused, Severity};
 use super::severity::IDLE_MILLIS;
@@ -61,16 +62,23 @@ impl<'m> Assessment<'m> {
         }
     }
 
-    /// Returns whether the cause is a trouble of old pods that would be bad at rest, and fewer pods are available than the limits allow,
-    /// as old ones that were available are not any more.
+    /// Returns whether the cause is a trouble of old pods that would be bad at rest, one that was available and is not any more shows it,
+    /// and fewer pods are available than the limits allow for want of such pods. A scaling may raise the limits beyond all that there were.
     pub(super) fn leaves_too_few(&self, cause: &Cause) -> bool {
         let CauseKind::OldTroubles { trouble, .. } = &cause.kind else { return false };
+        if !self.is_below_floor() {
+            return false;
+        }
         let current = self.current.map(|set| set.uid);
-        let mut old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != current);
-        let is_lost = |pod: &Pod| pod.was_available() && pod.is_active() && !pod.state().is_ready();
-        self.is_below_floor()
-            && self.severity(&trouble.kind, &trouble.evidence) == Severity::Bad
-            && old.any(|set| self.noteworthy_pods(set).any(is_lost))
+        let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != current);
+        let is_lost = |pod: &&Pod| pod.was_available() && pod.is_active() && !pod.state().is_ready();
+        let lost: Vec<&'m Pod> = old.flat_map(|set| self.noteworthy_pods(set)).filter(is_lost).collect();
+        let is_bad_trouble = |shown: &Cause| {
+            is_alike(&shown.kind, &trouble.kind) && self.severity(&shown.kind, &shown.evidence) == Severity::Bad
+        };
+        // Each by itself: what pods show together has the time of the first of them.
+        let has_bad_trouble = |pod: &'m Pod| self.of_pods(&[pod]).iter().any(is_bad_trouble);
+        self.counts.available + lost.len() as u32 >= self.limits.floor && lost.into_iter().any(has_bad_trouble)
     }
 
     /// Makes a cause, and decides its severity.
