@@ -292,18 +292,23 @@ impl<'m> Assessment<'m> {
         })
     }
 
-    /// Returns the first trouble of that kind of pods of an older revision.
+    /// Returns a trouble of that kind of pods of an older revision: one that leaves too few pods, or the first.
     fn old_troubles(&self, is_trouble: fn(&CauseKind) -> bool) -> Option<Cause> {
         let new = self.current.map(|set| set.uid);
-        let mut old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
-        old.find_map(|set| {
-            let pods: Vec<&'m Pod> = self.noteworthy_pods(set).collect();
-            let mut causes = self.of_pods(&pods).into_iter();
-            let trouble = causes.find(|cause| is_trouble(&cause.kind))?;
+        let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
+        let to_cause = |set: &ReplicaSet, trouble: Cause| {
             let (pods, evidence) = (trouble.pods, trouble.evidence.clone());
             let kind = CauseKind::OldTroubles { revision: set.revision(), trouble: Box::new(trouble) };
-            Some(Cause { old: pods, ..self.rate_cause(kind, pods, evidence) })
-        })
+            Cause { old: pods, ..self.rate_cause(kind, pods, evidence) }
+        };
+        let of_set = |set: &ReplicaSet| -> Vec<Cause> {
+            let pods: Vec<&'m Pod> = self.noteworthy_pods(set).collect();
+            let causes = self.of_pods(&pods).into_iter().filter(|cause| is_trouble(&cause.kind));
+            causes.map(|trouble| to_cause(set, trouble)).collect()
+        };
+        let troubles: Vec<Cause> = old.flat_map(of_set).collect();
+        let urgent = troubles.iter().position(|cause| self.leaves_too_few(cause));
+        troubles.into_iter().nth(urgent.unwrap_or(0))
     }
 
     /// Pods that a ReplicaSet controls and that fail, or run for the moment in a crash loop.
