@@ -385,9 +385,13 @@ impl<'m> Assessment<'m> {
         let completed = completed.filter_map(|container| container.last_exit.as_ref()?.finished_millis).max();
         // By the kubelet's clock.
         let completed = completed.map(|at| (StartStep::Init, at.saturating_add(skew_millis).min(millis)));
+        let is_of_app = |event: &Event| {
+            let mut containers = pod.now.containers.iter();
+            containers.any(|container| container.role == Role::App && container.name == event.container)
+        };
         // An image that was there before took no time.
-        let pulled = messages::last_event(self.deployment, &pod.name, "Pulled");
-        let pulled = pulled.filter(|event| completed.is_none() || messages::is_pulled(event));
+        let counts = |event: &Event| event.reason == "Pulled" && (completed.is_none() || messages::is_pulled(event));
+        let pulled = messages::events(self.deployment, "Pod", &pod.name).find(|event| is_of_app(event) && counts(event));
         let pulled = pulled.map(|event| (StartStep::Pull, event.at_millis));
         let steps = completed.into_iter().chain(pulled).filter(|(_, at)| *at > pod.since_millis());
         steps.max_by_key(|(_, at)| *at)

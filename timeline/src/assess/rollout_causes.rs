@@ -1,6 +1,7 @@
 //! Finds the causes for which a rollout does not move, most decisive first. Those that pods show are in
 //! [`super::pod_causes`], refusals of the API server in [`super::refusals`].
 
+use super::alike::is_alike;
 use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, Evidence, Obstacle, Refused, Severity};
 use super::severity::IDLE_MILLIS;
@@ -61,16 +62,23 @@ impl<'m> Assessment<'m> {
         }
     }
 
-    /// Returns whether the cause is a trouble of old pods that would be bad at rest, and fewer pods are available than the limits allow,
-    /// as old ones that were available are not any more.
+    /// Returns whether the cause is a trouble of old pods that would be bad at rest, one that was available and is not any more shows it,
+    /// and fewer pods are available than the limits allow for want of such pods. A scaling may raise the limits beyond all that there were.
     pub(super) fn leaves_too_few(&self, cause: &Cause) -> bool {
         let CauseKind::OldTroubles { trouble, .. } = &cause.kind else { return false };
+        if !self.is_below_floor() {
+            return false;
+        }
         let current = self.current.map(|set| set.uid);
-        let mut old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != current);
-        let is_lost = |pod: &Pod| pod.was_available() && pod.is_active() && !pod.state().is_ready();
-        self.is_below_floor()
-            && self.severity(&trouble.kind, &trouble.evidence) == Severity::Bad
-            && old.any(|set| self.noteworthy_pods(set).any(is_lost))
+        let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != current);
+        let is_lost = |pod: &&Pod| pod.was_available() && pod.is_active() && !pod.state().is_ready();
+        let lost: Vec<&'m Pod> = old.flat_map(|set| self.noteworthy_pods(set)).filter(is_lost).collect();
+        let is_bad_trouble = |shown: &Cause| {
+            is_alike(&shown.kind, &trouble.kind) && self.severity(&shown.kind, &shown.evidence) == Severity::Bad
+        };
+        // Each by itself: what pods show together has the time of the first of them.
+        let has_bad_trouble = |pod: &'m Pod| self.of_pods(&[pod]).iter().any(is_bad_trouble);
+        self.counts.available + lost.len() as u32 >= self.limits.floor && lost.into_iter().any(has_bad_trouble)
     }
 
     /// Makes a cause, and decides its severity.
@@ -284,18 +292,23 @@ impl<'m> Assessment<'m> {
         })
     }
 
-    /// Returns the first trouble of that kind of pods of an older revision.
+    /// Returns a trouble of that kind of pods of an older revision: one that leaves too few pods, or the first.
     fn old_troubles(&self, is_trouble: fn(&CauseKind) -> bool) -> Option<Cause> {
         let new = self.current.map(|set| set.uid);
-        let mut old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
-        old.find_map(|set| {
-            let pods: Vec<&'m Pod> = self.noteworthy_pods(set).collect();
-            let mut causes = self.of_pods(&pods).into_iter();
-            let trouble = causes.find(|cause| is_trouble(&cause.kind))?;
+        let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
+        let to_cause = |set: &ReplicaSet, trouble: Cause| {
             let (pods, evidence) = (trouble.pods, trouble.evidence.clone());
             let kind = CauseKind::OldTroubles { revision: set.revision(), trouble: Box::new(trouble) };
-            Some(Cause { old: pods, ..self.rate_cause(kind, pods, evidence) })
-        })
+            Cause { old: pods, ..self.rate_cause(kind, pods, evidence) }
+        };
+        let of_set = |set: &ReplicaSet| -> Vec<Cause> {
+            let pods: Vec<&'m Pod> = self.noteworthy_pods(set).collect();
+            let causes = self.of_pods(&pods).into_iter().filter(|cause| is_trouble(&cause.kind));
+            causes.map(|trouble| to_cause(set, trouble)).collect()
+        };
+        let troubles: Vec<Cause> = old.flat_map(of_set).collect();
+        let urgent = troubles.iter().position(|cause| self.leaves_too_few(cause));
+        troubles.into_iter().nth(urgent.unwrap_or(0))
     }
 
     /// Pods that a ReplicaSet controls and that fail, or run for the moment in a crash loop.

@@ -371,8 +371,9 @@ fn tell_entry(story: &mut Vec<Entry>, entry: Entry) {
 
 fn keep_event(events: &mut Vec<Event>, event: Event) {
     let is_pull = |known: &Event| matches!(known.reason.as_str(), "Pulling" | "Pulled");
+    let is_of_container = |known: &Event| known.about == event.about && known.container == event.container;
     // A finished pull replaces its start.
-    let is_over = |known: &Event| event.reason == "Pulled" && is_pull(known) && known.about == event.about;
+    let is_over = |known: &Event| event.reason == "Pulled" && is_pull(known) && is_of_container(known);
     events.retain(|known| known.uid != event.uid && !is_over(known));
     if events.len() >= Event::MOST {
         // Counts pulls first, then the most frequent reason: many equal Events must not replace the one that gives the cause.

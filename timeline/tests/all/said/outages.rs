@@ -160,6 +160,58 @@ fn old_pods_that_fail_in_a_rollout_and_leave_too_few_are_bad() {
     assert_eq!(first.view().verdict.tone, Tone::Busy, "{}", first.verdict());
 }
 
+/// Revision 2 cannot be pulled and gives way to revision 3, and a pod of revision 1 misses its probe for a moment.
+#[test]
+fn a_fault_of_other_old_pods_does_not_make_a_missed_probe_bad() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, not_found);
+    web.wait(10_000);
+    let third = next_revision(&mut web, 3, [1, 1]);
+    web.add_pod(300, third, unready);
+    web.wait(15_000);
+    web.pod(100, unready);
+    web.report();
+    web.wait(2_000);
+    let view = web.view();
+    let has_fault = |sentence: &str| sentence.starts_with("Revision 2 has problems of its own: ");
+    assert!(view.reasons.iter().any(|reason| has_fault(&reason.sentence)), "{:?}", view.reasons);
+    assert_eq!(view.verdict.tone, Tone::Busy, "{}", web.verdict());
+    web.pod(100, crashing(2));
+    assert_eq!((web.view().verdict.badge.as_str(), web.view().verdict.tone), ("Degraded", Tone::Bad));
+}
+
+#[test]
+fn old_pods_that_fail_leave_too_few_only_if_there_were_enough_with_them() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, unready);
+    web.wait(15_000);
+    web.pod(100, |pod| {
+        unready(pod);
+        crashing(2)(pod);
+    });
+    web.report();
+    let bad = "[Degraded] Revision 2 is replacing revision 1: 2 of at least 3 pods available.";
+    assert_eq!((web.verdict().as_str(), web.view().verdict.tone), (bad, Tone::Bad));
+    // Scaled to 10 replicas, of which the controller has 9 and 3 created.
+    web.deployment(|deployment| deployment.spec.replicas = 10);
+    for (set, desired) in [(2, 9), (SECOND, 3)] {
+        web.set(set, |set| {
+            set.now.counts.desired = desired;
+            (set.now.desired_replicas, set.now.max_replicas) = (Some(10), Some(13));
+        });
+    }
+    assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+    // With 4 replicas, 3 are enough, and there were 3.
+    web.deployment(|deployment| deployment.spec.replicas = 4);
+    for (set, desired) in [(2, 3), (SECOND, 2)] {
+        web.set(set, |set| {
+            set.now.counts.desired = desired;
+            (set.now.desired_replicas, set.now.max_replicas) = (Some(4), Some(5));
+        });
+    }
+    assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
+}
+
 #[test]
 fn old_pods_that_were_lost_in_a_rollout_and_leave_too_few_are_bad_after_a_minute() {
     let mut web = Web::replacing();

@@ -117,10 +117,10 @@ fn two_images_that_failed_once_each_did_not_fail_again() {
 #[test]
 fn an_image_that_was_pulled_is_not_waited_for() {
     let mut web = replacing(creating);
-    web.event(200, "Pulling", "Pulling image \"web:v2\"");
+    web.event_of(200, "web", "Pulling", "Pulling image \"web:v2\"");
     web.now += 50_000;
     assert!(first(&web).starts_with("1 new pod is waiting for its image for 50 s"), "{}", first(&web));
-    web.event(200, "Pulled", "Successfully pulled image \"web:v2\" in 3s");
+    web.event_of(200, "web", "Pulled", "Successfully pulled image \"web:v2\" in 3s");
     web.now += 2_000;
     let starts =
         "1 new pod has been starting for 2.0 s since the kubelet had its image; no container is reported running yet";
@@ -146,10 +146,53 @@ fn a_start_is_slow_by_the_time_since_its_init_containers_completed() {
         assert_eq!(web.wait_until(now + after).view().verdict.badge, badge, "{after}");
     }
     web.now = now + 1_000;
-    web.event(200, "Pulled", "Container image \"web:v2\" already present on machine");
+    web.event_of(200, "web", "Pulled", "Container image \"web:v2\" already present on machine");
     web.now = now + 2_000;
     let starts = "1 new pod has been starting for 2.0 s since its init containers completed; no container is reported running \
                   yet (pod p0200).";
+    assert!(first(&web).starts_with(starts), "{}", first(&web));
+}
+
+/// The kubelet pulls and starts one container after the other.
+#[test]
+fn the_image_of_a_sidecar_is_not_that_of_the_pod() {
+    let mut web = replacing(|pod| {
+        creating(pod);
+        let state = Some(ContainerState::Running);
+        pod.containers.insert(0, Container { state, ..Container::new("proxy".into(), Role::Sidecar) });
+    });
+    web.now += 20_000;
+    web.event_of(200, "proxy", "Pulled", "Successfully pulled image \"proxy:v1\" in 3s");
+    web.now += 30_000;
+    let starts = "1 new pod has been starting for 50 s; not all of its containers are reported running yet (pod p0200).";
+    assert!(first(&web).starts_with(starts), "{}", first(&web));
+    web.event_of(200, "web", "Pulled", "Successfully pulled image \"web:v2\" in 3s");
+    web.now += 2_000;
+    let starts = "1 new pod has been starting for 2.0 s since the kubelet had its image; not all of its containers";
+    assert!(first(&web).starts_with(starts), "{}", first(&web));
+}
+
+#[test]
+fn an_image_that_was_there_does_not_hide_the_pull_of_another_container() {
+    let mut web = replacing(|pod| {
+        creating(pod);
+        let (exit_code, reason, message) = (0, "Completed".into(), String::new());
+        let state = Some(ContainerState::Terminated { exit_code, reason, message });
+        pod.containers.insert(0, Container { state, ..Container::new("migrate".into(), Role::Init) });
+        let exit = Exit { reason: "Completed".into(), finished_millis: Some(20_000), ..Exit::default() };
+        pod.containers[0].last_exit = Some(exit.into());
+        let state = pod.containers[1].state.clone();
+        pod.containers.push(Container { state, ..Container::new("cache".into(), Role::App) });
+    });
+    web.now += 2_000;
+    web.event_of(200, "web", "Pulling", "Pulling image \"web:v2\"");
+    web.now += 180_000;
+    web.event_of(200, "web", "Pulled", "Successfully pulled image \"web:v2\" in 3m0s");
+    web.now += 1_000;
+    web.event_of(200, "cache", "Pulled", "Container image \"cache:v1\" already present on machine");
+    web.now += 1_000;
+    let starts =
+        "1 new pod has been starting for 2.0 s since the kubelet had its image; no container is reported running yet";
     assert!(first(&web).starts_with(starts), "{}", first(&web));
 }
 

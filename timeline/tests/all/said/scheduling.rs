@@ -142,7 +142,7 @@ fn a_node_is_named_by_reports_of_pods_that_terminate_on_it() {
     let said = "Node node-1 has not been ready for 37 s: 2 pods on it do not count.";
     assert!(first(&web).starts_with(said), "{}", first(&web));
     // Its kubelet is back.
-    web.event(200, "Pulled", "Container image \"web:v1\" already present on machine");
+    web.event_of(200, "web", "Pulled", "Container image \"web:v1\" already present on machine");
     let starts = "1 pod has been starting for less than 0.1 s since the kubelet had its image; ";
     assert!(first(&web).starts_with(starts), "{}", first(&web));
 }
