@@ -391,7 +391,8 @@ impl<'m> Assessment<'m> {
         };
         // An image that was there before took no time.
         let counts = |event: &Event| event.reason == "Pulled" && (completed.is_none() || messages::is_pulled(event));
-        let pulled = messages::events(self.deployment, "Pod", &pod.name).find(|event| is_of_app(event) && counts(event));
+        let pulled =
+            messages::events(self.deployment, "Pod", &pod.name).find(|event| is_of_app(event) && counts(event));
         let pulled = pulled.map(|event| (StartStep::Pull, event.at_millis));
         let steps = completed.into_iter().chain(pulled).filter(|(_, at)| *at > pod.since_millis());
         steps.max_by_key(|(_, at)| *at)

@@ -164,7 +164,8 @@ fn the_image_of_a_sidecar_is_not_that_of_the_pod() {
     web.now += 20_000;
     web.event_of(200, "proxy", "Pulled", "Successfully pulled image \"proxy:v1\" in 3s");
     web.now += 30_000;
-    let starts = "1 new pod has been starting for 50 s; not all of its containers are reported running yet (pod p0200).";
+    let starts =
+        "1 new pod has been starting for 50 s; not all of its containers are reported running yet (pod p0200).";
     assert!(first(&web).starts_with(starts), "{}", first(&web));
     web.event_of(200, "web", "Pulled", "Successfully pulled image \"web:v2\" in 3s");
     web.now += 2_000;
