@@ -129,6 +129,7 @@ test("on a phone a panel does not cover the bar that says that its content is ol
   await expect(stopped).toContainText("This page stopped.");
   await expect.poll(() => isOnTop(stopped)).toBe(true);
   await expect.poll(() => isOnTop(stopped.getByRole("link", { name: "Reload it" }))).toBe(true);
+  await page.goto("about:blank");
   complaints.length = 0; // the browser notes each try that failed
 });
 
