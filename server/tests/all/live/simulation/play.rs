@@ -264,9 +264,10 @@ impl Simulation<'_> {
         self.stage.check_order().await;
         self.witness.pass_until(self.stage.hub.now_millis());
         let (witness, began_millis, late_millis) = (self.witness, self.began.1, self.schedule.late_millis());
+        let slow_times = self.schedule.slow_times();
         let wrong = self.stage.hub.read(move |reader| {
             let shown = reader.timeline.model();
-            [witness.differences(shown), witness.uncovered(shown, began_millis, late_millis)].concat()
+            [witness.differences(shown), witness.uncovered(shown, began_millis, late_millis, &slow_times)].concat()
         });
         let wrong = wrong.await.unwrap();
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));

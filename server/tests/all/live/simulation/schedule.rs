@@ -1,6 +1,7 @@
 //! What happens in a simulation, drawn from its seed: what people do to the cluster, faults that overlap, viewers that come and go.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -71,6 +72,12 @@ pub struct Trouble {
     pub hangs_up: bool,
 }
 
+impl Trouble {
+    const fn is_slow(&self) -> bool {
+        matches!(self.what, What::Network(NetworkFault::Freeze | NetworkFault::Trickle(_)))
+    }
+}
+
 pub enum What {
     Network(NetworkFault),
     Requests(&'static [Verb], &'static [&'static str], Fault),
@@ -122,10 +129,19 @@ impl Schedule {
 
     /// How much later than what it tells a line may arrive. Connections that carry none for longer than that are given up.
     pub fn late_millis(&self) -> Millis {
-        let is_slow =
-            |trouble: &&Trouble| matches!(trouble.what, What::Network(NetworkFault::Freeze | NetworkFault::Trickle(_)));
-        let slow_faults = self.faults.iter().filter(is_slow).count() as Millis;
+        let slow_faults = self.faults.iter().filter(|trouble| trouble.is_slow()).count() as Millis;
         CLOCK_MILLIS + self.delay_millis() + slow_faults * SLOW_MILLIS
+    }
+
+    /// Times since the beginning in which the network keeps lines back.
+    pub fn slow_times(&self) -> Vec<RangeInclusive<Millis>> {
+        let at = |is_it: &dyn Fn(&Step) -> bool| self.steps.iter().find(|(_, step)| is_it(step)).map(|(at, _)| *at);
+        let time = |number: usize| {
+            let begin = at(&|step| matches!(step, Step::Begin(other) if *other == number))?;
+            let end = at(&|step| matches!(step, Step::End(other) if *other == number))?;
+            Some(begin..=end + self.delay_millis())
+        };
+        (0..self.faults.len()).filter(|number| self.faults[*number].is_slow()).filter_map(time).collect()
     }
 
     fn trouble(&mut self, rng: &mut Rng, lasts: Millis) {

@@ -2,6 +2,7 @@
 //! theirs, in that order, and those that are not shown lie in gaps.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use server::kube::translate::Object;
 use timeline::fact::{Kind, Seen};
@@ -59,19 +60,28 @@ impl Witness {
     /// - a state that began in a gap of any Deployment: a list tells the last state alone, so that those before it merge or go unseen. A
     ///   gap begins when the last line before it arrived, and others of that time may be lost that were on their way as well: a line
     ///   arrives late by `late_millis` at most;
+    /// - a state that began while the network kept lines back (`slow_times`, since the begin): the end of a watch that arrives late hides
+    ///   that nothing came before it, and a position that has expired by then leaves a gap from there only;
     /// - a state of [`BRIEF_MILLIS`] or less;
     /// - a state like the one shown before, after others that may be missing: both are shown as one;
     /// - every state while no Deployment is known that exists until the end: a list gives a gap to those alone that exist when it arrives;
     /// - every state of a pod that is not shown at all and was released once: without a controller it is not taken for a Deployment's.
     ///
     /// Everything else is required. When a state is shown is not: it may arrive late.
-    pub fn uncovered(&self, shown: &Model, began_millis: Millis, late_millis: Millis) -> Vec<String> {
+    pub fn uncovered(
+        &self,
+        shown: &Model,
+        began_millis: Millis,
+        late_millis: Millis,
+        slow_times: &[RangeInclusive<Millis>],
+    ) -> Vec<String> {
         let gaps: Vec<Gap> = shown.deployments.values().flat_map(|known| known.gaps.clone()).collect();
         let lasting = shown.deployments.values().filter(|known| known.deleted_millis.is_none());
         let has_gaps_since = lasting.map(|known| known.first_seen_millis).min();
         let may_miss = |at: Millis| {
             let is_inside = |gap: &Gap| (gap.from_millis - late_millis..=gap.to_millis).contains(&at);
-            has_gaps_since.is_none_or(|since| at < since) || gaps.iter().any(is_inside)
+            let is_slow = slow_times.iter().any(|time| time.contains(&(at - began_millis)));
+            is_slow || has_gaps_since.is_none_or(|since| at < since) || gaps.iter().any(is_inside)
         };
         let since = |at: Millis| at - began_millis;
         let gaps_since: Vec<_> = gaps.iter().map(|gap| (since(gap.from_millis), since(gap.to_millis))).collect();
