@@ -155,7 +155,9 @@ impl Timeline {
             let Some(deployment) = self.model.deployments.get(&uid) else { continue };
             let sets = self.model.controlled_sets(uid);
             let pods = sets.flat_map(|set| self.model.controlled_pods(set.uid));
-            let first = pods.filter(|pod| pod.state() == PodState::Available).min_by_key(|pod| pod.since_millis());
+            let first = || pods.filter(|pod| pod.state() == PodState::Available).min_by_key(|pod| pod.since_millis());
+            // The counts are kept: in an outage of many pods, not all of them are looked at with each change of one.
+            let first = self.has_available(uid).then(first).flatten();
             // Where no pod is asked for any more, none should be available.
             let is_over = deployment.is_over() || deployment.now.spec.replicas == 0;
             let Some(end) = first.map(Pod::since_millis).or(is_over.then_some(at)) else { continue };
